@@ -1,0 +1,2 @@
+//! The `fluxline` command.
+fn main() {}
