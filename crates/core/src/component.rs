@@ -1,0 +1,616 @@
+//! The component contract: declaration, physics, and the step they give.
+//!
+//! A component is a struct with one `#[component]` declaration ([`Declared`]), constants that are
+//! computed once ([`Physics::prepare`]) and a law ([`Physics::law`]): flows and rates as functions
+//! of efforts, states and inputs. The law alone is enough to run: [`crate::implicit::step`] solves
+//! it together with the line ends and the trapezoidal rule. Components that are stepped often give
+//! a closed form ([`Physics::step`]), which tests hold to the generic one.
+
+use crate::declare::{Causality, Declaration, Value};
+use crate::fluid::Fluid;
+use crate::number::Num;
+use crate::state::{Bond, Faults, State};
+use std::any::Any;
+
+/// What the `#[component]` attribute writes for a component.
+pub trait Declared: Sized + Send + Sync + 'static {
+    /// The table that everything else reads.
+    const DECLARATION: &'static Declaration;
+    /// Numbers hoisted out of the step, per number type.
+    type Constants<T: Num>: Send + Sync;
+    /// Reads the parameters from values that have been checked against the declaration.
+    fn from_values(values: &[Value]) -> Option<Self>;
+    /// The same constants in another number type.
+    fn lift<T: Num, U: Num>(
+        constants: &Self::Constants<T>,
+        f: &mut dyn FnMut(T) -> U,
+    ) -> Self::Constants<U>;
+}
+
+/// Constants of a component that has none.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct NoConstants<T>(std::marker::PhantomData<T>);
+
+impl<T: Num> NoConstants<T> {
+    /// Nothing, of any number type.
+    pub const fn new() -> Self {
+        Self(std::marker::PhantomData)
+    }
+    /// Nothing, in another number type.
+    pub fn map<U: Num>(&self, f: &mut dyn FnMut(T) -> U) -> NoConstants<U> {
+        let _ = f;
+        NoConstants::new()
+    }
+}
+
+/// What a component is told about its surroundings when its constants are computed.
+#[derive(Clone, Copy, Debug)]
+pub struct Environment<'a> {
+    /// Time step, s.
+    pub step: f64,
+    /// The oil at its ports.
+    pub fluid: &'a Fluid,
+    /// Pressure that oil starts at where a component does not say, Pa.
+    pub start_pressure: f64,
+    /// How many bonds its ports have in all.
+    pub bonds: usize,
+    /// How lumped lines are filtered.
+    pub filter: Filter,
+}
+
+/// Filter of lumped lines, which damps their parasitic resonance.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Filter {
+    /// Undamped.
+    None,
+    /// The wave is filtered (Pollmeier 2.25–2.27), factor α.
+    Wave(f64),
+    /// Only the pressure part is filtered (Pollmeier 6.1–6.5), factor α.
+    Pressure(f64),
+}
+
+impl Filter {
+    /// α, 0 when undamped.
+    pub fn factor(self) -> f64 {
+        match self {
+            Filter::None => 0.0,
+            Filter::Wave(a) | Filter::Pressure(a) => a,
+        }
+    }
+}
+
+/// Why a component cannot be built from parameters that are each in range.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Refusal {
+    /// The parameter to point at.
+    pub parameter: &'static str,
+    /// What is wrong, with both values.
+    pub message: String,
+    /// What to do about it.
+    pub help: String,
+}
+
+impl Refusal {
+    /// A refusal that points at a parameter.
+    pub fn new(
+        parameter: &'static str,
+        message: impl Into<String>,
+        help: impl Into<String>,
+    ) -> Self {
+        Self { parameter, message: message.into(), help: help.into() }
+    }
+}
+
+/// The physics of a component, written once for every number type.
+pub trait Physics: Declared {
+    /// Computes what stays constant during a run.
+    fn prepare(&self, environment: &Environment) -> Result<Self::Constants<f64>, Refusal>;
+
+    /// The continuous law. A Q-component reads efforts, states and inputs and writes flows (out of
+    /// the component), displacements and rates; a C-component reads flows and displacements and
+    /// writes efforts and rates; all write outputs.
+    fn law<T: Num>(constants: &Self::Constants<T>, law: &mut Law<'_, T>);
+
+    /// One time step with line ends `effort = wave + impedance·flow`. C-components must give it.
+    #[inline]
+    fn step<T: Num>(constants: &Self::Constants<T>, io: &mut Step<'_, T>) {
+        crate::implicit::step::<Self, T>(constants, io);
+    }
+
+    /// Sets what the declaration's start values do not: waves of C-components, motion that
+    /// Q-components impose. Q-components are started first, then C, then S.
+    fn start<T: Num>(constants: &Self::Constants<T>, io: &mut Step<'_, T>) {
+        let _ = (constants, io);
+    }
+
+    /// Numbers of history kept beside the declared memory (delay buffers).
+    fn history(constants: &Self::Constants<f64>) -> usize {
+        let _ = constants;
+        0
+    }
+
+    /// Changes the waves when the step changes from the one of `old`: keeps their sum and their
+    /// difference over the impedance (Pollmeier 3.7–3.11). Only C-components hold waves.
+    fn change_step<T: Num>(
+        old: &Self::Constants<T>,
+        new: &Self::Constants<T>,
+        io: &mut Step<'_, T>,
+    ) {
+        let _ = (old, new, io);
+    }
+
+    /// Energy stored, J; for the balance.
+    fn energy<T: Num>(constants: &Self::Constants<T>, io: &Step<'_, T>) -> T {
+        let _ = (constants, io);
+        T::zero()
+    }
+
+    /// Oil held, as volume at reference pressure, m³; for the balance.
+    fn content<T: Num>(constants: &Self::Constants<T>, io: &Step<'_, T>) -> T {
+        let _ = (constants, io);
+        T::zero()
+    }
+
+    /// What the balances and the error measure must know.
+    const ROLE: BalanceRole = BalanceRole::Through;
+
+    /// Inputs whose present value the outputs do not need: where a signal loop may be opened.
+    const NO_FEEDTHROUGH: &'static [usize] = &[];
+
+    /// The C-side is a lumped line between its bonds: the difference of efforts between them is
+    /// the parasitic error. A line with true delay says no.
+    fn is_lumped(constants: &Self::Constants<f64>) -> bool {
+        let _ = constants;
+        false
+    }
+}
+
+/// How a component enters the balances of oil and energy.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BalanceRole {
+    /// What enters leaves: valves, orifices.
+    Through,
+    /// Holds oil or energy, see [`Physics::content`] and [`Physics::energy`].
+    Storage,
+    /// The edge of the circuit: tanks and sources.
+    Boundary,
+}
+
+/// What the continuous law reads and writes. All slices are by port, state, input or output index.
+pub struct Law<'a, T> {
+    /// Efforts at the ports.
+    pub effort: &'a mut [T],
+    /// Flows out of a Q-component into its lines (into a C-component).
+    pub flow: &'a mut [T],
+    /// Positions at mechanical ports.
+    pub displacement: &'a mut [T],
+    /// States.
+    pub state: &'a [T],
+    /// Rates of the states.
+    pub rate: &'a mut [T],
+    /// Remembered values, as they were at the last step.
+    pub memory: &'a [T],
+    /// Inputs.
+    pub input: &'a [T],
+    /// Outputs.
+    pub output: &'a mut [T],
+    /// Kinematic viscosity at the ports, m²/s.
+    pub viscosity: &'a [T],
+    /// Time, s.
+    pub time: f64,
+}
+
+/// A component's view of the state during a step.
+pub struct Step<'a, T> {
+    pub(crate) bonds: &'a mut [Bond<T>],
+    pub(crate) signals: &'a mut [T],
+    pub(crate) states: &'a mut [T],
+    pub(crate) viscosity: &'a [T],
+    pub(crate) ports: &'a [u32],
+    pub(crate) inputs: &'a [u32],
+    pub(crate) output_offset: usize,
+    pub(crate) state_count: usize,
+    pub(crate) memory_count: usize,
+    pub(crate) faults: &'a mut Faults,
+    pub(crate) component: u32,
+    /// Time at the end of this step, s.
+    pub time: f64,
+    /// Length of this step, s.
+    pub dt: f64,
+    /// Number of this step, from 1; start values are step 0.
+    pub tick: u64,
+}
+
+impl<'a, T: Num> Step<'a, T> {
+    /// Number of bonds at the ports.
+    #[inline(always)]
+    pub fn port_count(&self) -> usize {
+        self.ports.len()
+    }
+    #[inline(always)]
+    fn bond(&self, port: usize) -> &Bond<T> {
+        &self.bonds[self.ports[port] as usize]
+    }
+    /// The line end at a port, to change several of its numbers.
+    #[inline(always)]
+    pub fn bond_mut(&mut self, port: usize) -> &mut Bond<T> {
+        &mut self.bonds[self.ports[port] as usize]
+    }
+    /// Wave at a port.
+    #[inline(always)]
+    pub fn wave(&self, port: usize) -> T {
+        self.bond(port).wave
+    }
+    /// Impedance at a port.
+    #[inline(always)]
+    pub fn impedance(&self, port: usize) -> T {
+        self.bond(port).impedance
+    }
+    /// Dry friction at a port.
+    #[inline(always)]
+    pub fn dry(&self, port: usize) -> T {
+        self.bond(port).dry
+    }
+    /// Flow out of a Q-component into its line (into a C-component).
+    #[inline(always)]
+    pub fn flow(&self, port: usize) -> T {
+        self.bond(port).flow
+    }
+    /// Effort at a port.
+    #[inline(always)]
+    pub fn effort(&self, port: usize) -> T {
+        self.bond(port).effort
+    }
+    /// Position at a mechanical port.
+    #[inline(always)]
+    pub fn displacement(&self, port: usize) -> T {
+        self.bond(port).displacement
+    }
+    /// Kinematic viscosity of the oil at a port, m²/s.
+    #[inline(always)]
+    pub fn viscosity(&self, port: usize) -> T {
+        self.viscosity[self.ports[port] as usize]
+    }
+    /// A Q-component's result at a port without dry friction: flow, and the effort that follows.
+    #[inline(always)]
+    pub fn set_flow(&mut self, port: usize, flow: T) {
+        let bond = self.bond_mut(port);
+        bond.flow = flow;
+        bond.effort = bond.wave + bond.impedance * flow;
+    }
+    /// A Q-component's result at a mechanical port: velocity, position and force.
+    #[inline(always)]
+    pub fn set_motion(&mut self, port: usize, velocity: T, displacement: T, effort: T) {
+        let bond = self.bond_mut(port);
+        bond.flow = velocity;
+        bond.displacement = displacement;
+        bond.effort = effort;
+    }
+    /// A C-component's result at a port.
+    #[inline(always)]
+    pub fn set_wave(&mut self, port: usize, wave: T, impedance: T) {
+        let bond = self.bond_mut(port);
+        bond.wave = wave;
+        bond.impedance = impedance;
+    }
+    /// Starts a C-port with a given effort at rest (or with the flow that a Q-component started).
+    #[inline(always)]
+    pub fn start_effort(&mut self, port: usize, effort: T, impedance: T) {
+        let bond = self.bond_mut(port);
+        bond.impedance = impedance;
+        bond.effort = effort;
+        bond.wave = effort - impedance * bond.flow;
+    }
+    /// An input: the parameter's value, or the signal that drives it.
+    #[inline(always)]
+    pub fn input(&self, index: usize) -> T {
+        self.signals[self.inputs[index] as usize]
+    }
+    /// An output as last written.
+    #[inline(always)]
+    pub fn output(&self, index: usize) -> T {
+        self.signals[self.output_offset + index]
+    }
+    /// Writes an output.
+    #[inline(always)]
+    pub fn set_output(&mut self, index: usize, value: T) {
+        self.signals[self.output_offset + index] = value;
+    }
+    /// A state.
+    #[inline(always)]
+    pub fn state(&self, index: usize) -> T {
+        self.states[index]
+    }
+    /// Writes a state.
+    #[inline(always)]
+    pub fn set_state(&mut self, index: usize, value: T) {
+        self.states[index] = value;
+    }
+    /// Rate of a state at the last step.
+    #[inline(always)]
+    pub fn rate(&self, index: usize) -> T {
+        self.states[self.state_count + index]
+    }
+    /// Writes the rate of a state.
+    #[inline(always)]
+    pub fn set_rate(&mut self, index: usize, value: T) {
+        self.states[self.state_count + index] = value;
+    }
+    /// A remembered value.
+    #[inline(always)]
+    pub fn memory(&self, index: usize) -> T {
+        self.states[2 * self.state_count + index]
+    }
+    /// Writes a remembered value.
+    #[inline(always)]
+    pub fn set_memory(&mut self, index: usize, value: T) {
+        self.states[2 * self.state_count + index] = value;
+    }
+    /// Adds one to a remembered count where the mask holds.
+    #[inline(always)]
+    pub fn count(&mut self, index: usize, mask: T::Mask) {
+        let more = T::select(mask, T::one(), T::zero());
+        let counted = self.memory(index) + more;
+        self.set_memory(index, counted);
+    }
+    /// The component's history buffer.
+    #[inline(always)]
+    pub fn history(&mut self) -> &mut [T] {
+        &mut self.states[2 * self.state_count + self.memory_count..]
+    }
+    /// Reports that the component's equations did not converge in this step.
+    #[cold]
+    pub fn unconverged(&mut self) {
+        if self.faults.unconverged == 0 {
+            self.faults.first_component = self.component + 1;
+            self.faults.first_step = self.tick;
+        }
+        self.faults.unconverged += 1;
+    }
+    /// Asks the engine to stop after this step.
+    #[cold]
+    pub fn request_stop(&mut self) {
+        if self.faults.stop_requested == 0 {
+            self.faults.stop_requested = self.component + 1;
+        }
+    }
+}
+
+/// Where a component's numbers are in the state.
+#[derive(Clone, Debug, Default)]
+pub struct Wiring {
+    /// Component index in the circuit.
+    pub component: u32,
+    /// Bond of each port.
+    pub ports: Box<[u32]>,
+    /// Signal of each input.
+    pub inputs: Box<[u32]>,
+    /// Where its outputs are written.
+    pub output_offset: usize,
+    /// Its block of states, rates, memory and history.
+    pub states: std::ops::Range<usize>,
+}
+
+/// Time as a component sees it.
+#[derive(Clone, Copy, Debug)]
+pub struct Clock {
+    /// Time at the end of the step, s.
+    pub time: f64,
+    /// Step length, s.
+    pub dt: f64,
+    /// Step number, from 1.
+    pub tick: u64,
+}
+
+/// Components of one type that are stepped together.
+pub trait Group<T: Num>: Send + Sync {
+    /// Steps all of them.
+    fn step(&self, state: &mut State<T>, clock: Clock);
+    /// Steps one of them: to trace a divergence.
+    fn step_one(&self, index: usize, state: &mut State<T>, clock: Clock);
+    /// Starts one of them.
+    fn start_one(&self, index: usize, state: &mut State<T>, clock: Clock);
+    /// Evaluates the continuous law of one of them into the outputs and rates at the start.
+    fn start_law(&self, index: usize, state: &mut State<T>, clock: Clock);
+    /// Energy stored in one of them, J.
+    fn energy(&self, index: usize, state: &mut State<T>) -> T;
+    /// Oil held by one of them, m³.
+    fn content(&self, index: usize, state: &mut State<T>) -> T;
+    /// Adapts the waves of all to a new step; `new` holds the same components in the same order.
+    fn change_step(&self, new: &dyn Group<T>, state: &mut State<T>);
+    /// How many there are.
+    fn len(&self) -> usize;
+    /// True when there are none.
+    fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+    /// Where one of them is wired.
+    fn wiring(&self, index: usize) -> &Wiring;
+    /// For the plan, which adds members.
+    fn as_any(&self) -> &dyn Any;
+    /// For the plan, which adds members.
+    fn as_any_mut(&mut self) -> &mut dyn Any;
+}
+
+/// The group of component type `M`.
+pub struct GroupOf<M: Declared, T: Num> {
+    members: Vec<(M::Constants<T>, Wiring)>,
+}
+
+impl<M: Declared, T: Num> Default for GroupOf<M, T> {
+    fn default() -> Self {
+        Self { members: Vec::new() }
+    }
+}
+
+impl<M: Physics, T: Num> GroupOf<M, T> {
+    /// Adds a component.
+    pub fn push(&mut self, constants: M::Constants<T>, wiring: Wiring) {
+        self.members.push((constants, wiring));
+    }
+}
+
+/// Lends a component its view of the state.
+#[inline(always)]
+pub fn view<'a, M: Declared, T: Num>(
+    wiring: &'a Wiring,
+    state: &'a mut State<T>,
+    clock: Clock,
+) -> Step<'a, T> {
+    Step {
+        bonds: &mut state.bonds,
+        signals: &mut state.signals,
+        states: &mut state.states[wiring.states.clone()],
+        viscosity: &state.viscosity,
+        ports: &wiring.ports,
+        inputs: &wiring.inputs,
+        output_offset: wiring.output_offset,
+        state_count: M::DECLARATION.states.len(),
+        memory_count: M::DECLARATION.memory.len(),
+        faults: &mut state.faults,
+        component: wiring.component,
+        time: clock.time,
+        dt: clock.dt,
+        tick: clock.tick,
+    }
+}
+
+const REST: Clock = Clock { time: 0.0, dt: 0.0, tick: 0 };
+
+impl<M: Physics, T: Num> Group<T> for GroupOf<M, T> {
+    fn step(&self, state: &mut State<T>, clock: Clock) {
+        for (constants, wiring) in &self.members {
+            M::step(constants, &mut view::<M, T>(wiring, state, clock));
+        }
+    }
+    fn step_one(&self, index: usize, state: &mut State<T>, clock: Clock) {
+        let (constants, wiring) = &self.members[index];
+        M::step(constants, &mut view::<M, T>(wiring, state, clock));
+    }
+    fn start_one(&self, index: usize, state: &mut State<T>, clock: Clock) {
+        let (constants, wiring) = &self.members[index];
+        M::start(constants, &mut view::<M, T>(wiring, state, clock));
+    }
+    fn start_law(&self, index: usize, state: &mut State<T>, clock: Clock) {
+        let (constants, wiring) = &self.members[index];
+        crate::implicit::start::<M, T>(constants, &mut view::<M, T>(wiring, state, clock));
+    }
+    fn energy(&self, index: usize, state: &mut State<T>) -> T {
+        let (constants, wiring) = &self.members[index];
+        M::energy(constants, &view::<M, T>(wiring, state, REST))
+    }
+    fn content(&self, index: usize, state: &mut State<T>) -> T {
+        let (constants, wiring) = &self.members[index];
+        M::content(constants, &view::<M, T>(wiring, state, REST))
+    }
+    fn change_step(&self, new: &dyn Group<T>, state: &mut State<T>) {
+        let Some(new) = new.as_any().downcast_ref::<Self>() else { return };
+        for ((old, wiring), (new, _)) in self.members.iter().zip(&new.members) {
+            M::change_step(old, new, &mut view::<M, T>(wiring, state, REST));
+        }
+    }
+    fn len(&self) -> usize {
+        self.members.len()
+    }
+    fn wiring(&self, index: usize) -> &Wiring {
+        &self.members[index].1
+    }
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+    fn as_any_mut(&mut self) -> &mut dyn Any {
+        self
+    }
+}
+
+/// A component type as the registry holds it.
+#[derive(Clone, Copy)]
+pub struct ComponentType {
+    /// Its declaration.
+    pub declaration: &'static Declaration,
+    /// Builds a component from checked values.
+    pub build: fn(&[Value]) -> Option<Box<dyn Component>>,
+}
+
+impl ComponentType {
+    /// The entry of a component for a registry.
+    pub const fn of<M: Physics>() -> Self {
+        Self {
+            declaration: M::DECLARATION,
+            build: |values| Some(Box::new(Built(M::from_values(values)?)) as Box<dyn Component>),
+        }
+    }
+}
+
+impl std::fmt::Debug for ComponentType {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.declaration.name)
+    }
+}
+
+/// A component with its parameters, of any type.
+pub trait Component: Send + Sync {
+    /// Computes the constants for a step and an oil.
+    fn prepare(&self, environment: &Environment) -> Result<Box<dyn Prepared>, Refusal>;
+}
+
+/// A component with its constants, of any type, ready to be put into a group.
+pub trait Prepared: Send {
+    /// History it needs beside declared memory.
+    fn history(&self) -> usize;
+    /// See [`Physics::is_lumped`].
+    fn is_lumped(&self) -> bool;
+    /// See [`Physics::ROLE`].
+    fn role(&self) -> BalanceRole;
+    /// See [`Physics::NO_FEEDTHROUGH`].
+    fn no_feedthrough(&self) -> &'static [usize];
+    /// Its causality.
+    fn causality(&self) -> Causality;
+    /// An empty group for components of this type.
+    fn new_group(&self) -> Box<dyn Group<f64>>;
+    /// Joins a group of the same type; false when the group is of another type.
+    fn join(&mut self, group: &mut dyn Group<f64>, wiring: Wiring) -> bool;
+}
+
+struct Built<M>(M);
+
+impl<M: Physics> Component for Built<M> {
+    fn prepare(&self, environment: &Environment) -> Result<Box<dyn Prepared>, Refusal> {
+        let constants = self.0.prepare(environment)?;
+        Ok(Box::new(Ready::<M> { constants: Some(constants) }))
+    }
+}
+
+struct Ready<M: Declared> {
+    constants: Option<M::Constants<f64>>,
+}
+
+impl<M: Physics> Prepared for Ready<M> {
+    fn history(&self) -> usize {
+        self.constants.as_ref().map_or(0, M::history)
+    }
+    fn is_lumped(&self) -> bool {
+        self.constants.as_ref().is_some_and(M::is_lumped)
+    }
+    fn role(&self) -> BalanceRole {
+        M::ROLE
+    }
+    fn no_feedthrough(&self) -> &'static [usize] {
+        M::NO_FEEDTHROUGH
+    }
+    fn causality(&self) -> Causality {
+        M::DECLARATION.causality
+    }
+    fn new_group(&self) -> Box<dyn Group<f64>> {
+        Box::new(GroupOf::<M, f64>::default())
+    }
+    fn join(&mut self, group: &mut dyn Group<f64>, wiring: Wiring) -> bool {
+        match (group.as_any_mut().downcast_mut::<GroupOf<M, f64>>(), self.constants.take()) {
+            (Some(group), Some(constants)) => {
+                group.push(constants, wiring);
+                true
+            }
+            _ => false,
+        }
+    }
+}

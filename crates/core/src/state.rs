@@ -1,0 +1,67 @@
+//! Everything that changes during a run, in flat arrays: cheap to clone, save and restore.
+
+use crate::number::Num;
+
+/// One end of a line: where a Q-port meets a C-port.
+///
+/// `flow` counts out of the Q-component into the C-component, and
+/// `effort = wave + impedance·flow (+ dry·sign(flow))`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Bond<T> {
+    /// Volume flow, velocity, angular velocity, current.
+    pub flow: T,
+    /// Pressure, force, torque, voltage.
+    pub effort: T,
+    /// What the line end would push with if nothing flowed.
+    pub wave: T,
+    /// Resistance of the line end to flow.
+    pub impedance: T,
+    /// Position or angle at the end; mechanics only.
+    pub displacement: T,
+    /// Dry friction that the C-side adds, as an effort against the direction of flow. The Q-side
+    /// solves for it, so that sticking is exact.
+    pub dry: T,
+}
+
+impl<T: Num> Bond<T> {
+    /// A bond at rest with a given effort.
+    pub fn at_rest(effort: T) -> Self {
+        let zero = T::zero();
+        Self { flow: zero, effort, wave: effort, impedance: zero, displacement: zero, dry: zero }
+    }
+}
+
+/// All that changes during a run.
+#[derive(Clone, Debug)]
+pub struct State<T> {
+    /// Line ends.
+    pub bonds: Vec<Bond<T>>,
+    /// Signal values: inputs that nothing drives, outputs of all components, then the outputs of
+    /// C- and Q-components of the step in progress, which become visible with the next step.
+    pub signals: Vec<T>,
+    /// Per component: states, their rates, memory, history.
+    pub states: Vec<T>,
+    /// Kinematic viscosity of the oil at each bond, m²/s.
+    pub viscosity: Vec<T>,
+    /// Temperature of the oil in the line at each bond, K; empty when temperature is not carried.
+    pub line_temperature: Vec<T>,
+    /// Temperature of the oil that the Q-component delivers at each bond, K; empty likewise.
+    pub delivered_temperature: Vec<T>,
+    /// Steps taken since the start.
+    pub step: u64,
+    /// Equations that did not converge, per run.
+    pub faults: Faults,
+}
+
+/// Trouble met in the step loop, counted without stopping it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Faults {
+    /// Component steps whose equations did not converge.
+    pub unconverged: u64,
+    /// The first component concerned, plus one; 0 when there is none.
+    pub first_component: u32,
+    /// The step at which it happened.
+    pub first_step: u64,
+    /// A component asked to stop: its index plus one.
+    pub stop_requested: u32,
+}
