@@ -21,7 +21,9 @@ impl Registry {
     pub fn new(types: impl IntoIterator<Item = ComponentType>) -> Self {
         let mut registry = Self::default();
         for entry in types {
-            registry.by_name.insert(entry.declaration.name, registry.types.len());
+            registry
+                .by_name
+                .insert(entry.declaration.name, registry.types.len());
             registry.types.push(entry);
         }
         registry
@@ -168,13 +170,18 @@ pub struct Pattern {
 impl Pattern {
     /// A pattern from the command line or from code.
     pub fn new(text: impl Into<String>) -> Self {
-        Self { text: text.into(), span: None }
+        Self {
+            text: text.into(),
+            span: None,
+        }
     }
     /// True when the name fits.
     pub fn matches(&self, name: &str) -> bool {
         let mut parts = self.text.split('*');
         let first = parts.next().unwrap_or("");
-        let Some(mut rest) = name.strip_prefix(first) else { return false };
+        let Some(mut rest) = name.strip_prefix(first) else {
+            return false;
+        };
         let mut parts = parts.peekable();
         if parts.peek().is_none() {
             return rest.is_empty();
@@ -203,7 +210,10 @@ pub struct Plot {
 
 /// The type that stands for a connection of a domain when the file gives no line: type name,
 /// parameter, value.
-pub fn default_line(domain: Domain, lines: &LineDefaults) -> Option<(&'static str, &'static str, f64)> {
+pub fn default_line(
+    domain: Domain,
+    lines: &LineDefaults,
+) -> Option<(&'static str, &'static str, f64)> {
     match domain {
         Domain::Hydraulic => Some(("hydraulic.volume", "volume", lines.volume)),
         Domain::Translational => Some(("translational.spring", "stiffness", lines.stiffness)),
@@ -214,7 +224,11 @@ pub fn default_line(domain: Domain, lines: &LineDefaults) -> Option<(&'static st
 
 /// Full name of a port of a component, with the place for a port that takes many connections.
 pub fn port_name(port: &Port, place: u32) -> String {
-    if port.many { format!("{}{place}", port.name) } else { port.name.to_owned() }
+    if port.many {
+        format!("{}{place}", port.name)
+    } else {
+        port.name.to_owned()
+    }
 }
 
 #[cfg(test)]

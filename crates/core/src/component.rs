@@ -97,7 +97,11 @@ impl Refusal {
         message: impl Into<String>,
         help: impl Into<String>,
     ) -> Self {
-        Self { parameter, message: message.into(), help: help.into() }
+        Self {
+            parameter,
+            message: message.into(),
+            help: help.into(),
+        }
     }
 }
 
@@ -353,6 +357,11 @@ impl<'a, T: Num> Step<'a, T> {
         let counted = self.memory(index) + more;
         self.set_memory(index, counted);
     }
+    /// One number of the history buffer.
+    #[inline(always)]
+    pub fn history_at(&self, index: usize) -> T {
+        self.states[2 * self.state_count + self.memory_count + index]
+    }
     /// The component's history buffer.
     #[inline(always)]
     pub fn history(&mut self) -> &mut [T] {
@@ -439,7 +448,9 @@ pub struct GroupOf<M: Declared, T: Num> {
 
 impl<M: Declared, T: Num> Default for GroupOf<M, T> {
     fn default() -> Self {
-        Self { members: Vec::new() }
+        Self {
+            members: Vec::new(),
+        }
     }
 }
 
@@ -475,7 +486,11 @@ pub fn view<'a, M: Declared, T: Num>(
     }
 }
 
-const REST: Clock = Clock { time: 0.0, dt: 0.0, tick: 0 };
+const REST: Clock = Clock {
+    time: 0.0,
+    dt: 0.0,
+    tick: 0,
+};
 
 impl<M: Physics, T: Num> Group<T> for GroupOf<M, T> {
     fn step(&self, state: &mut State<T>, clock: Clock) {
@@ -504,7 +519,9 @@ impl<M: Physics, T: Num> Group<T> for GroupOf<M, T> {
         M::content(constants, &view::<M, T>(wiring, state, REST))
     }
     fn change_step(&self, new: &dyn Group<T>, state: &mut State<T>) {
-        let Some(new) = new.as_any().downcast_ref::<Self>() else { return };
+        let Some(new) = new.as_any().downcast_ref::<Self>() else {
+            return;
+        };
         for ((old, wiring), (new, _)) in self.members.iter().zip(&new.members) {
             M::change_step(old, new, &mut view::<M, T>(wiring, state, REST));
         }
@@ -577,7 +594,9 @@ struct Built<M>(M);
 impl<M: Physics> Component for Built<M> {
     fn prepare(&self, environment: &Environment) -> Result<Box<dyn Prepared>, Refusal> {
         let constants = self.0.prepare(environment)?;
-        Ok(Box::new(Ready::<M> { constants: Some(constants) }))
+        Ok(Box::new(Ready::<M> {
+            constants: Some(constants),
+        }))
     }
 }
 
@@ -605,7 +624,10 @@ impl<M: Physics> Prepared for Ready<M> {
         Box::new(GroupOf::<M, f64>::default())
     }
     fn join(&mut self, group: &mut dyn Group<f64>, wiring: Wiring) -> bool {
-        match (group.as_any_mut().downcast_mut::<GroupOf<M, f64>>(), self.constants.take()) {
+        match (
+            group.as_any_mut().downcast_mut::<GroupOf<M, f64>>(),
+            self.constants.take(),
+        ) {
             (Some(group), Some(constants)) => {
                 group.push(constants, wiring);
                 true

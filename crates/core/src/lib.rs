@@ -13,5 +13,7 @@ pub mod number;
 pub mod settings;
 pub mod state;
 pub mod table;
+pub mod testing;
+pub mod wave;
 
 pub use fluxline_macros::{Constants, component};

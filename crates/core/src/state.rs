@@ -27,7 +27,14 @@ impl<T: Num> Bond<T> {
     /// A bond at rest with a given effort.
     pub fn at_rest(effort: T) -> Self {
         let zero = T::zero();
-        Self { flow: zero, effort, wave: effort, impedance: zero, displacement: zero, dry: zero }
+        Self {
+            flow: zero,
+            effort,
+            wave: effort,
+            impedance: zero,
+            displacement: zero,
+            dry: zero,
+        }
     }
 }
 

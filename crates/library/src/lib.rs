@@ -1,1 +1,26 @@
-//! Fluxline library.
+//! Fluxline's component library, by domain.
+//!
+//! One component, or one tight family, per file. Each file holds the equations, the declaration and
+//! the tests that show the physics to be right.
+
+pub mod hydraulic;
+pub mod rotational;
+pub mod signal;
+pub mod translational;
+
+use fluxline_core::circuit::Registry;
+
+/// All component types of the library.
+pub fn registry() -> Registry {
+    Registry::new(
+        [
+            hydraulic::TYPES,
+            translational::TYPES,
+            rotational::TYPES,
+            signal::TYPES,
+        ]
+        .into_iter()
+        .flatten()
+        .copied(),
+    )
+}

@@ -1,0 +1,3 @@
+//! Restrictions without moving parts.
+
+pub mod turbulent;

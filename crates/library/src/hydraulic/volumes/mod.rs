@@ -1,0 +1,3 @@
+//! Oil under pressure: plain volumes and accumulators.
+
+pub mod volume;
