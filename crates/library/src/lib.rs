@@ -12,15 +12,13 @@ use fluxline_core::circuit::Registry;
 
 /// All component types of the library.
 pub fn registry() -> Registry {
+    let others = [translational::TYPES, rotational::TYPES, signal::TYPES];
     Registry::new(
-        [
-            hydraulic::TYPES,
-            translational::TYPES,
-            rotational::TYPES,
-            signal::TYPES,
-        ]
-        .into_iter()
-        .flatten()
-        .copied(),
+        hydraulic::TYPES
+            .iter()
+            .copied()
+            .chain(others)
+            .flatten()
+            .copied(),
     )
 }

@@ -6,6 +6,13 @@ use fluxline_core::component::{
 };
 use fluxline_core::number::Num;
 
+/// The component types of this file.
+pub const TYPES: &[ComponentType] = &[
+    ComponentType::of::<Tank>(),
+    ComponentType::of::<PressureSource>(),
+    ComponentType::of::<FlowSource>(),
+];
+
 /// A tank: constant pressure, any number of ports.
 #[component(
     "hydraulic.tank",

@@ -1,3 +1,8 @@
 //! Oil under pressure: plain volumes and accumulators.
 
 pub mod volume;
+
+use fluxline_core::component::ComponentType;
+
+/// The component types of this folder.
+pub const TYPES: &[ComponentType] = &[ComponentType::of::<volume::Volume>()];

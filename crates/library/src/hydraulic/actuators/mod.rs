@@ -1,0 +1,6 @@
+//! Cylinders.
+
+use fluxline_core::component::ComponentType;
+
+/// The component types of this folder.
+pub const TYPES: &[ComponentType] = &[];

@@ -1,0 +1,6 @@
+//! Directional valves: spools that connect ports.
+
+use fluxline_core::component::ComponentType;
+
+/// The component types of this folder.
+pub const TYPES: &[ComponentType] = &[];

@@ -1,0 +1,6 @@
+//! Pipes and hoses.
+
+use fluxline_core::component::ComponentType;
+
+/// The component types of this folder.
+pub const TYPES: &[ComponentType] = &[];

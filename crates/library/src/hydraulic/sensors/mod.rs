@@ -1,0 +1,6 @@
+//! Hydraulic sensors.
+
+use fluxline_core::component::ComponentType;
+
+/// The component types of this folder.
+pub const TYPES: &[ComponentType] = &[];
