@@ -2,7 +2,7 @@
 
 use fluxline_core::component;
 use fluxline_core::component::{
-    BalanceRole, Environment, Law, NoConstants, Physics, Refusal, Step,
+    BalanceRole, ComponentType, Environment, Law, NoConstants, Physics, Refusal, Step,
 };
 use fluxline_core::number::Num;
 
