@@ -15,7 +15,7 @@ use crate::axis::{Axis, Scale, Ticks};
 use crate::decimate::thin;
 use crate::figure::{Figure, Panel, Series, SeriesStyle};
 use crate::palette;
-use crate::text::{escape, fit, superscript, width as text_width};
+use crate::text::{escape, fit, fit_label, superscript, width as text_width};
 
 const FONT: &str = "Helvetica Neue, Helvetica, Arial, DejaVu Sans, sans-serif";
 const INK: &str = "#1f2328";
@@ -439,7 +439,7 @@ fn draw_panel(
             number(top + height / 2.0),
             number(size),
             escape(&panel.y_label),
-            escape(&fit(&panel.y_label, size, room))
+            escape(&fit_label(&panel.y_label, size, room))
         );
     }
     svg.push_str("</g>\n");
@@ -534,7 +534,7 @@ fn draw_x_labels(
             "<text x=\"{}\" y=\"{}\" font-size=\"{LABEL_SIZE}\" text-anchor=\"middle\">{}</text>",
             number(area.left + area.width / 2.0),
             number(bottom + 32.0),
-            escape(&fit(&figure.x_label, LABEL_SIZE, area.width))
+            escape(&fit_label(&figure.x_label, LABEL_SIZE, area.width))
         );
     }
 }
