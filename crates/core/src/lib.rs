@@ -14,6 +14,7 @@ pub mod settings;
 pub mod state;
 pub mod table;
 pub mod testing;
+pub mod values;
 pub mod wave;
 
 pub use fluxline_macros::{Constants, component};
