@@ -567,6 +567,8 @@ impl std::fmt::Debug for ComponentType {
 
 /// A component with its parameters, of any type.
 pub trait Component: Send + Sync {
+    /// Its effort does not depend on flow: a tank or an ideal source.
+    fn is_ideal_source(&self) -> bool;
     /// Computes the constants for a step and an oil.
     fn prepare(&self, environment: &Environment) -> Result<Box<dyn Prepared>, Refusal>;
 }
@@ -592,6 +594,9 @@ pub trait Prepared: Send {
 struct Built<M>(M);
 
 impl<M: Physics> Component for Built<M> {
+    fn is_ideal_source(&self) -> bool {
+        M::ROLE == BalanceRole::Boundary && M::DECLARATION.causality == Causality::C
+    }
     fn prepare(&self, environment: &Environment) -> Result<Box<dyn Prepared>, Refusal> {
         let constants = self.0.prepare(environment)?;
         Ok(Box::new(Ready::<M> {

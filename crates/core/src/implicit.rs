@@ -136,6 +136,7 @@ impl<T: Num> Problem<T> {
         let (n, s) = (self.ports, self.states);
         for i in 0..n {
             let direction = (y[i] / STICK_VELOCITY).clamp_to(-1.0, 1.0);
+            e.flow[i] = y[i];
             e.effort[i] = self.wave[i] + self.impedance[i] * y[i] + self.dry[i] * direction;
         }
         M::law(

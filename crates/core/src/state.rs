@@ -56,8 +56,25 @@ pub struct State<T> {
     pub delivered_temperature: Vec<T>,
     /// Steps taken since the start.
     pub step: u64,
+    /// Steps taken before the start to come to rest; delay buffers count them too.
+    pub rest_steps: u64,
     /// Equations that did not converge, per run.
     pub faults: Faults,
+}
+
+impl<T: Num> State<T> {
+    /// Takes over another state of the same plan without allocating.
+    pub fn copy_from(&mut self, other: &Self) {
+        self.bonds.copy_from_slice(&other.bonds);
+        self.signals.copy_from_slice(&other.signals);
+        self.states.copy_from_slice(&other.states);
+        self.viscosity.copy_from_slice(&other.viscosity);
+        self.line_temperature
+            .copy_from_slice(&other.line_temperature);
+        self.delivered_temperature
+            .copy_from_slice(&other.delivered_temperature);
+        (self.step, self.rest_steps, self.faults) = (other.step, other.rest_steps, other.faults);
+    }
 }
 
 /// Trouble met in the step loop, counted without stopping it.

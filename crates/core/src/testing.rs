@@ -116,6 +116,7 @@ impl<M: Physics, T: Num> Bench<M, T> {
             line_temperature: Vec::new(),
             delivered_temperature: Vec::new(),
             step: 0,
+            rest_steps: 0,
             faults: Default::default(),
         };
         Self {
