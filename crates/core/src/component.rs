@@ -97,11 +97,7 @@ impl Refusal {
         message: impl Into<String>,
         help: impl Into<String>,
     ) -> Self {
-        Self {
-            parameter,
-            message: message.into(),
-            help: help.into(),
-        }
+        Self { parameter, message: message.into(), help: help.into() }
     }
 }
 
@@ -448,9 +444,7 @@ pub struct GroupOf<M: Declared, T: Num> {
 
 impl<M: Declared, T: Num> Default for GroupOf<M, T> {
     fn default() -> Self {
-        Self {
-            members: Vec::new(),
-        }
+        Self { members: Vec::new() }
     }
 }
 
@@ -486,11 +480,7 @@ pub fn view<'a, M: Declared, T: Num>(
     }
 }
 
-const REST: Clock = Clock {
-    time: 0.0,
-    dt: 0.0,
-    tick: 0,
-};
+const REST: Clock = Clock { time: 0.0, dt: 0.0, tick: 0 };
 
 impl<M: Physics, T: Num> Group<T> for GroupOf<M, T> {
     fn step(&self, state: &mut State<T>, clock: Clock) {
@@ -599,9 +589,7 @@ impl<M: Physics> Component for Built<M> {
     }
     fn prepare(&self, environment: &Environment) -> Result<Box<dyn Prepared>, Refusal> {
         let constants = self.0.prepare(environment)?;
-        Ok(Box::new(Ready::<M> {
-            constants: Some(constants),
-        }))
+        Ok(Box::new(Ready::<M> { constants: Some(constants) }))
     }
 }
 
@@ -629,10 +617,7 @@ impl<M: Physics> Prepared for Ready<M> {
         Box::new(GroupOf::<M, f64>::default())
     }
     fn join(&mut self, group: &mut dyn Group<f64>, wiring: Wiring) -> bool {
-        match (
-            group.as_any_mut().downcast_mut::<GroupOf<M, f64>>(),
-            self.constants.take(),
-        ) {
+        match (group.as_any_mut().downcast_mut::<GroupOf<M, f64>>(), self.constants.take()) {
             (Some(group), Some(constants)) => {
                 group.push(constants, wiring);
                 true

@@ -87,16 +87,8 @@ impl Junction {
             impedance += b.impedance;
             dry += b.dry;
         }
-        let free = if push.abs() > dry {
-            push - dry * push.signum()
-        } else {
-            0.0
-        };
-        let v = if impedance > 0.0 {
-            free / impedance
-        } else {
-            0.0
-        };
+        let free = if push.abs() > dry { push - dry * push.signum() } else { 0.0 };
+        let v = if impedance > 0.0 { free / impedance } else { 0.0 };
         for (&c, s) in self.c.iter().zip(&self.directions) {
             let b = &mut bonds[c as usize];
             b.displacement += 0.5 * dt * (b.flow + s * v);
@@ -198,19 +190,30 @@ impl RateGroup {
 
 /// One main step. `frozen` holds time at the start, to come to rest.
 pub fn step(plan: &Plan, state: &mut State<f64>, tally: &mut Tally, frozen: bool) {
+    let begin = plan.start + state.step as f64 * plan.step;
+    // Time is start + n·step, never accumulated.
+    let end = plan.start + (state.step + 1) as f64 * plan.step;
+    step_between(plan, state, tally, begin, end, frozen);
+}
+
+/// One step from a given time, for a step that varies.
+pub fn step_at(plan: &Plan, state: &mut State<f64>, tally: &mut Tally, begin: f64) {
+    step_between(plan, state, tally, begin, begin + plan.step, false);
+}
+
+#[inline(always)]
+fn step_between(
+    plan: &Plan,
+    state: &mut State<f64>,
+    tally: &mut Tally,
+    begin: f64,
+    end: f64,
+    frozen: bool,
+) {
     let tick = state.step + state.rest_steps + 1;
     let main = &plan.rates[0];
-    let begin = plan.start + state.step as f64 * plan.step;
-    let time = if frozen {
-        plan.start
-    } else {
-        plan.start + (state.step + 1) as f64 * plan.step
-    };
-    let clock = Clock {
-        time,
-        dt: plan.step,
-        tick,
-    };
+    let time = if frozen { plan.start } else { end };
+    let clock = Clock { time, dt: plan.step, tick };
     main.publish(state);
     main.signals(state, clock);
     main.waves(state, clock);
@@ -219,16 +222,8 @@ pub fn step(plan: &Plan, state: &mut State<f64>, tally: &mut Tally, frozen: bool
         let dt = plan.step / f64::from(n);
         tally.border_flow[rate].fill(0.0);
         for sub in 0..n {
-            let time = if frozen {
-                plan.start
-            } else {
-                begin + f64::from(sub + 1) * dt
-            };
-            let clock = Clock {
-                time,
-                dt,
-                tick: (tick - 1) * u64::from(n) + u64::from(sub) + 1,
-            };
+            let time = if frozen { plan.start } else { begin + f64::from(sub + 1) * dt };
+            let clock = Clock { time, dt, tick: (tick - 1) * u64::from(n) + u64::from(sub) + 1 };
             fast.publish(state);
             fast.signals(state, clock);
             fast.waves(state, clock);
@@ -278,22 +273,14 @@ pub fn trace(
                 group.step_one(i, state, clock);
                 let component = group.wiring(i).component;
                 if found.is_none() && !sound(plan, state, component) {
-                    found = Some(Offence {
-                        component,
-                        step: number,
-                        time: clock.time,
-                    });
+                    found = Some(Offence { component, step: number, time: clock.time });
                 }
             }
         }
     };
     let main = &plan.rates[0];
     let begin = plan.start + state.step as f64 * plan.step;
-    let clock = Clock {
-        time: plan.start + number as f64 * plan.step,
-        dt: plan.step,
-        tick,
-    };
+    let clock = Clock { time: plan.start + number as f64 * plan.step, dt: plan.step, tick };
     main.publish(state);
     run(&main.s, state, clock);
     run(&main.c, state, clock);

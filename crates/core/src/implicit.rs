@@ -171,9 +171,8 @@ impl<T: Num> Problem<T> {
 
     /// Residual weighed by the size of the unknowns.
     fn size(&self, r: &[T; MAX_UNKNOWNS], y: &[T; MAX_UNKNOWNS]) -> T {
-        (0..self.ports + self.states).fold(T::zero(), |sum, i| {
-            sum + (r[i] / (y[i].abs() + self.small[i])).squared()
-        })
+        (0..self.ports + self.states)
+            .fold(T::zero(), |sum, i| sum + (r[i] / (y[i].abs() + self.small[i])).squared())
     }
 }
 
@@ -184,11 +183,7 @@ pub fn step<M: Physics, T: Num>(constants: &M::Constants<T>, io: &mut Step<'_, T
     let n = ports + states;
     let mut y = [T::zero(); MAX_UNKNOWNS];
     for (i, unknown) in y.iter_mut().enumerate().take(n) {
-        *unknown = if i < ports {
-            io.flow(i)
-        } else {
-            problem.old[i - ports]
-        };
+        *unknown = if i < ports { io.flow(i) } else { problem.old[i - ports] };
     }
 
     let lifted = problem.lift(Dual::constant);

@@ -3,6 +3,7 @@
 // Lets the declarations of this crate use the same attributes as everybody's.
 extern crate self as fluxline_core;
 
+pub mod builder;
 pub mod circuit;
 pub mod component;
 pub mod declare;
@@ -22,6 +23,7 @@ pub mod table;
 pub mod testing;
 pub mod thermal;
 pub mod values;
+pub mod variable;
 pub mod variables;
 pub mod wave;
 

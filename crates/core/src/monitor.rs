@@ -16,11 +16,8 @@ impl Sum {
     #[inline(always)]
     pub fn add(&mut self, x: f64) {
         let t = self.total + x;
-        self.lost += if self.total.abs() >= x.abs() {
-            (self.total - t) + x
-        } else {
-            (x - t) + self.total
-        };
+        self.lost +=
+            if self.total.abs() >= x.abs() { (self.total - t) + x } else { (x - t) + self.total };
         self.total = t;
     }
     /// The sum.
@@ -56,11 +53,7 @@ impl Tally {
         let watch = &plan.watch;
         let mut tally = Self {
             enabled,
-            border_flow: plan
-                .rates
-                .iter()
-                .map(|r| vec![0.0; r.borders.len()])
-                .collect(),
+            border_flow: plan.rates.iter().map(|r| vec![0.0; r.borders.len()]).collect(),
             previous_effort: Vec::new(),
             parasitic: vec![(0.0, 0); watch.lumped.len()],
             last_parasitic: 0.0,
@@ -73,9 +66,7 @@ impl Tally {
         };
         if enabled {
             for (_, bonds) in &watch.lumped {
-                tally
-                    .previous_effort
-                    .extend(bonds.iter().map(|&b| state.bonds[b as usize].effort));
+                tally.previous_effort.extend(bonds.iter().map(|&b| state.bonds[b as usize].effort));
             }
             tally.content_at_start = content(plan, state);
             tally.energy_at_start = energies(plan, state);
@@ -196,11 +187,7 @@ impl Verdict {
     /// Judges a run from its figures and its last state.
     pub fn new(plan: &Plan, state: &mut State<f64>, tally: &Tally) -> Self {
         let steps = state.step - tally.begun_at;
-        let mut verdict = Self {
-            steps,
-            simulated: steps as f64 * plan.step,
-            ..Self::default()
-        };
+        let mut verdict = Self { steps, simulated: steps as f64 * plan.step, ..Self::default() };
         let named = |component: u32, value: f64| Named {
             component: plan.name(component).to_owned(),
             value,
@@ -213,10 +200,7 @@ impl Verdict {
                 &mut verdict.parasitic_pressure
             };
             if place.as_ref().is_none_or(|(worst, _)| value > worst.value) {
-                *place = Some((
-                    named(*component, value),
-                    plan.start + step as f64 * plan.step,
-                ));
+                *place = Some((named(*component, value), plan.start + step as f64 * plan.step));
             }
         }
         if tally.enabled {

@@ -164,10 +164,7 @@ impl<'a> Recorder<'a> {
 /// matched nothing, too.
 pub fn choose<'p>(plan: &Plan, patterns: &'p [Pattern]) -> (Vec<Variable>, Vec<&'p Pattern>) {
     if patterns.is_empty() {
-        return (
-            plan.variables.iter().filter(|v| v.by_default).collect(),
-            Vec::new(),
-        );
+        return (plan.variables.iter().filter(|v| v.by_default).collect(), Vec::new());
     }
     let mut used = vec![false; patterns.len()];
     let mut exact: Vec<Variable> = Vec::new();
@@ -206,12 +203,7 @@ pub fn choose<'p>(plan: &Plan, patterns: &'p [Pattern]) -> (Vec<Variable>, Vec<&
             }
         }
     }
-    let unused = patterns
-        .iter()
-        .zip(used)
-        .filter(|(_, u)| !u)
-        .map(|(p, _)| p)
-        .collect();
+    let unused = patterns.iter().zip(used).filter(|(_, u)| !u).map(|(p, _)| p).collect();
     (chosen, unused)
 }
 

@@ -128,80 +128,53 @@ pub fn run(
             }
         }
         if state.faults.unconverged > 0 {
-            let component = plan
-                .name(state.faults.first_component.saturating_sub(1))
-                .to_owned();
-            ended = Ended::Unconverged {
-                component,
-                time: time_of(state.faults.first_step),
-            };
+            let component = plan.name(state.faults.first_component.saturating_sub(1)).to_owned();
+            ended = Ended::Unconverged { component, time: time_of(state.faults.first_step) };
             break;
         }
         if state.faults.stop_requested > 0 {
             let component = plan.name(state.faults.stop_requested - 1).to_owned();
-            ended = Ended::Stopped {
-                component,
-                time: time_of(state.step),
-            };
+            ended = Ended::Stopped { component, time: time_of(state.step) };
             break;
         }
         if recorder.has_failed() {
             ended = Ended::SinkFailed;
             break;
         }
-        if !go_on(Progress {
-            step: state.step,
-            steps,
-            time: time_of(state.step),
-        }) {
-            ended = Ended::Interrupted {
-                time: time_of(state.step),
-            };
+        if !go_on(Progress { step: state.step, steps, time: time_of(state.step) }) {
+            ended = Ended::Interrupted { time: time_of(state.step) };
             break;
         }
     }
-    Outcome {
-        ended,
-        verdict: Verdict::new(plan, state, &tally),
-    }
+    Outcome { ended, verdict: Verdict::new(plan, state, &tally) }
 }
 
 fn sound(x: f64) -> bool {
     x.abs() < BEYOND_PHYSICS
 }
 
-fn sound_state(state: &State<f64>) -> bool {
-    state
-        .bonds
-        .iter()
-        .all(|b| sound(b.effort) && sound(b.flow) && sound(b.wave))
+pub(crate) fn sound_state(state: &State<f64>) -> bool {
+    state.bonds.iter().all(|b| sound(b.effort) && sound(b.flow) && sound(b.wave))
         && state.states.iter().all(|&x| sound(x))
         && state.signals.iter().all(|x| x.is_finite())
 }
 
 /// Goes back to the last sound state and repeats step by step to find who went wrong first; leaves
 /// the state at the last good step.
-fn trace(plan: &Plan, state: &mut State<f64>, good: &State<f64>) -> Option<Divergence> {
+pub(crate) fn trace(plan: &Plan, state: &mut State<f64>, good: &State<f64>) -> Option<Divergence> {
     let bad = state.step;
     state.copy_from(good);
     let mut last = good.clone();
     let component_is_sound = |plan: &Plan, state: &State<f64>, component: u32| {
-        variables_of(plan, component)
-            .iter()
-            .all(|v| sound(v.slot.read(state)))
+        variables_of(plan, component).iter().all(|v| sound(v.slot.read(state)))
     };
     while state.step < bad {
         last.copy_from(state);
         let offence = engine::trace(plan, state, &component_is_sound);
-        if let Some(Offence {
-            component, time, ..
-        }) = offence
-        {
+        if let Some(Offence { component, time, .. }) = offence {
             let variables = variables_of(plan, component);
-            let culprit = variables
-                .iter()
-                .find(|v| !sound(v.slot.read(state)))
-                .or(variables.first());
+            let culprit =
+                variables.iter().find(|v| !sound(v.slot.read(state))).or(variables.first());
             let divergence = Divergence {
                 component: plan.name(component).to_owned(),
                 variable: culprit.map_or(String::new(), |v| v.name.clone()),

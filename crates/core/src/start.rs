@@ -15,11 +15,8 @@ pub fn start(plan: &Plan) -> State<f64> {
         state.bonds.copy_from_slice(&plan.blank.bonds);
         state.states.copy_from_slice(&plan.blank.states);
         for rate in &plan.rates {
-            let clock = Clock {
-                time: plan.start,
-                dt: plan.step / f64::from(rate.divisor),
-                tick: 0,
-            };
+            let clock =
+                Clock { time: plan.start, dt: plan.step / f64::from(rate.divisor), tick: 0 };
             each(&rate.q, |group, i| group.start_one(i, &mut state, clock));
         }
         for rate in &plan.rates {
@@ -38,11 +35,8 @@ pub fn start(plan: &Plan) -> State<f64> {
             }
         }
         for rate in &plan.rates {
-            let clock = Clock {
-                time: plan.start,
-                dt: plan.step / f64::from(rate.divisor),
-                tick: 0,
-            };
+            let clock =
+                Clock { time: plan.start, dt: plan.step / f64::from(rate.divisor), tick: 0 };
             each(&rate.c, |group, i| group.start_one(i, &mut state, clock));
             for junction in rate.junctions.iter().filter(|j| j.q.is_some()) {
                 junction.gather(&mut state.bonds, 0.0);
@@ -52,11 +46,8 @@ pub fn start(plan: &Plan) -> State<f64> {
             bond.effort = bond.wave + bond.impedance * bond.flow;
         }
         for rate in &plan.rates {
-            let clock = Clock {
-                time: plan.start,
-                dt: plan.step / f64::from(rate.divisor),
-                tick: 0,
-            };
+            let clock =
+                Clock { time: plan.start, dt: plan.step / f64::from(rate.divisor), tick: 0 };
             each(&rate.c, |group, i| group.start_law(i, &mut state, clock));
             each(&rate.q, |group, i| group.start_law(i, &mut state, clock));
             rate.publish(&mut state);
@@ -99,12 +90,7 @@ pub fn come_to_rest(plan: &Plan, state: &mut State<f64>, limit: f64, tolerance: 
     let interval = ((0.01 / plan.step).ceil() as u64).max(10);
     let most = (limit / plan.step).ceil() as u64;
     let mut taken = 0;
-    let mut rest = Rest {
-        time: 0.0,
-        residual: f64::INFINITY,
-        component: 0,
-        reached: false,
-    };
+    let mut rest = Rest { time: 0.0, residual: f64::INFINITY, component: 0, reached: false };
     while taken < most {
         before.copy_from(state);
         for _ in 0..interval {

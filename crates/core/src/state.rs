@@ -27,14 +27,7 @@ impl<T: Num> Bond<T> {
     /// A bond at rest with a given effort.
     pub fn at_rest(effort: T) -> Self {
         let zero = T::zero();
-        Self {
-            flow: zero,
-            effort,
-            wave: effort,
-            impedance: zero,
-            displacement: zero,
-            dry: zero,
-        }
+        Self { flow: zero, effort, wave: effort, impedance: zero, displacement: zero, dry: zero }
     }
 }
 
@@ -69,10 +62,8 @@ impl<T: Num> State<T> {
         self.signals.copy_from_slice(&other.signals);
         self.states.copy_from_slice(&other.states);
         self.viscosity.copy_from_slice(&other.viscosity);
-        self.line_temperature
-            .copy_from_slice(&other.line_temperature);
-        self.delivered_temperature
-            .copy_from_slice(&other.delivered_temperature);
+        self.line_temperature.copy_from_slice(&other.line_temperature);
+        self.delivered_temperature.copy_from_slice(&other.delivered_temperature);
         (self.step, self.rest_steps, self.faults) = (other.step, other.rest_steps, other.faults);
     }
 }

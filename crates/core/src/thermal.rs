@@ -68,11 +68,7 @@ impl Thermal {
                 power -= bond.effort * bond.flow;
             }
             let leaving = if entering > 1e-15 {
-                let gained = if passage.dissipates {
-                    power.max(0.0)
-                } else {
-                    0.0
-                };
+                let gained = if passage.dissipates { power.max(0.0) } else { 0.0 };
                 (warmth + gained / (fluid.density * fluid.heat_capacity)) / entering
             } else {
                 fluid.temperature

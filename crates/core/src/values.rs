@@ -52,18 +52,10 @@ impl Rule {
     /// The end of the range that a value lies beyond, if any.
     pub fn beyond(&self, value: f64) -> Option<(End, Bound)> {
         let below = |b: &Bound| {
-            if b.included {
-                value < b.value
-            } else {
-                value <= b.value
-            }
+            if b.included { value < b.value } else { value <= b.value }
         };
         let above = |b: &Bound| {
-            if b.included {
-                value > b.value
-            } else {
-                value >= b.value
-            }
+            if b.included { value > b.value } else { value >= b.value }
         };
         self.min
             .filter(below)
@@ -87,10 +79,7 @@ impl Rules {
                 let Some(text) = text else { return Ok(None) };
                 let open = text.trim_start().strip_prefix(mark);
                 let value = number(open.unwrap_or(text), &unit).map_err(|e| bad(text, e))?;
-                Ok(Some(Bound {
-                    value,
-                    included: open.is_none(),
-                }))
+                Ok(Some(Bound { value, included: open.is_none() }))
             };
             let default = match p.default {
                 None => Value::Absent,
@@ -98,35 +87,17 @@ impl Rules {
             };
             let (mut min, max) = (bound(p.min, '>')?, bound(p.max, '<')?);
             if p.kind == Kind::Integer && min.is_none() {
-                min = Some(Bound {
-                    value: 0.0,
-                    included: true,
-                });
+                min = Some(Bound { value: 0.0, included: true });
             }
-            Ok(Rule {
-                unit,
-                min,
-                max,
-                default,
-            })
+            Ok(Rule { unit, min, max, default })
         };
-        Ok(Self {
-            parameters: declaration
-                .parameters
-                .iter()
-                .map(rule)
-                .collect::<Result<_, _>>()?,
-        })
+        Ok(Self { parameters: declaration.parameters.iter().map(rule).collect::<Result<_, _>>()? })
     }
 }
 
 /// The default of each parameter; [`Value::Absent`] for those that a file must give.
 pub fn defaults(declaration: &'static Declaration) -> Result<Vec<Value>, BadDeclaration> {
-    Ok(Rules::of(declaration)?
-        .parameters
-        .into_iter()
-        .map(|rule| rule.default)
-        .collect())
+    Ok(Rules::of(declaration)?.parameters.into_iter().map(|rule| rule.default).collect())
 }
 
 /// Settings as they are when a file says nothing; `None` when one of them has no default.
@@ -149,16 +120,8 @@ pub struct BadDeclaration {
 
 impl fmt::Display for BadDeclaration {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self {
-            component,
-            parameter,
-            text,
-            reason,
-        } = self;
-        write!(
-            f,
-            "the declaration of `{component}.{parameter}` holds \"{text}\": {reason}"
-        )
+        let Self { component, parameter, text, reason } = self;
+        write!(f, "the declaration of `{component}.{parameter}` holds \"{text}\": {reason}")
     }
 }
 
@@ -227,15 +190,8 @@ fn value(parameter: &Parameter, text: &str, unit: &Unit) -> Result<Value, String
 
 fn list(text: &str, unit: &Unit) -> Result<Vec<f64>, String> {
     let text = text.trim();
-    let inner = text
-        .strip_prefix('[')
-        .and_then(|text| text.strip_suffix(']'))
-        .unwrap_or(text);
-    inner
-        .split(',')
-        .filter(|one| !one.trim().is_empty())
-        .map(|one| number(one, unit))
-        .collect()
+    let inner = text.strip_prefix('[').and_then(|text| text.strip_suffix(']')).unwrap_or(text);
+    inner.split(',').filter(|one| !one.trim().is_empty()).map(|one| number(one, unit)).collect()
 }
 
 #[cfg(test)]
@@ -262,20 +218,11 @@ mod tests {
             LineDefaults::DECLARATION,
             RecordSettings::DECLARATION,
         ] {
-            for (rule, parameter) in Rules::of(declaration)
-                .unwrap()
-                .parameters
-                .iter()
-                .zip(declaration.parameters)
+            for (rule, parameter) in
+                Rules::of(declaration).unwrap().parameters.iter().zip(declaration.parameters)
             {
                 if let Value::Number(x) = rule.default {
-                    assert_eq!(
-                        rule.beyond(x),
-                        None,
-                        "{}.{}",
-                        declaration.name,
-                        parameter.name
-                    );
+                    assert_eq!(rule.beyond(x), None, "{}.{}", declaration.name, parameter.name);
                 }
             }
         }

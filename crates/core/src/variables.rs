@@ -39,11 +39,9 @@ impl Slot {
                     Role::Displacement => b.displacement,
                     Role::Wave => b.wave,
                     Role::Impedance => b.impedance,
-                    Role::Temperature => state
-                        .line_temperature
-                        .get(bond as usize)
-                        .copied()
-                        .unwrap_or(f64::NAN),
+                    Role::Temperature => {
+                        state.line_temperature.get(bond as usize).copied().unwrap_or(f64::NAN)
+                    }
                 }
             }
             Location::Signal(signal) => state.signals[signal as usize],
@@ -139,10 +137,7 @@ impl Entry {
                     name: format!("{name}.{}.{}", port_name(declared, place), variable.name),
                     unit: variable.unit,
                     meaning: declared.meaning,
-                    slot: Slot {
-                        at: Location::Bond(self.bonds[bond], variable.role),
-                        sign,
-                    },
+                    slot: Slot { at: Location::Bond(self.bonds[bond], variable.role), sign },
                     by_default: by_default && !self.inserted,
                 });
             }
@@ -157,31 +152,13 @@ impl Entry {
             });
         };
         for (i, s) in self.declaration.states.iter().enumerate() {
-            push(
-                s.name,
-                s.unit,
-                s.meaning,
-                Location::State(self.states + i as u32),
-                true,
-            );
+            push(s.name, s.unit, s.meaning, Location::State(self.states + i as u32), true);
         }
         for (i, o) in self.declaration.outputs.iter().enumerate() {
-            push(
-                o.name,
-                o.unit,
-                o.meaning,
-                Location::Signal(self.outputs + i as u32),
-                true,
-            );
+            push(o.name, o.unit, o.meaning, Location::Signal(self.outputs + i as u32), true);
         }
         for (i, (_, p)) in self.declaration.inputs().enumerate() {
-            push(
-                p.name,
-                p.unit,
-                p.meaning,
-                Location::Signal(self.inputs[i]),
-                false,
-            );
+            push(p.name, p.unit, p.meaning, Location::Signal(self.inputs[i]), false);
         }
         all
     }
@@ -201,9 +178,7 @@ pub struct Variables {
 impl Variables {
     /// All variables.
     pub fn iter(&self) -> impl Iterator<Item = Variable> + '_ {
-        self.entries
-            .iter()
-            .flat_map(|e| e.variables(self.carries_temperature))
+        self.entries.iter().flat_map(|e| e.variables(self.carries_temperature))
     }
 
     /// One variable by its full name. `component.out.value` is accepted for `component.out`.
@@ -211,19 +186,15 @@ impl Variables {
         let name = name.strip_suffix(".value").unwrap_or(name);
         name.rmatch_indices('.').find_map(|(dot, _)| {
             let entry = &self.entries[*self.by_name.get(&name[..dot])?];
-            entry
-                .variables(self.carries_temperature)
-                .into_iter()
-                .find(|v| v.name == name)
+            entry.variables(self.carries_temperature).into_iter().find(|v| v.name == name)
         })
     }
 
     /// The first effort variable of a domain is what "pressure" of a component without a port
     /// means to most users: names close to an unknown one.
     pub fn suggestions(&self, name: &str) -> Vec<String> {
-        let component = name
-            .rmatch_indices('.')
-            .find_map(|(dot, _)| self.by_name.get(&name[..dot]).copied());
+        let component =
+            name.rmatch_indices('.').find_map(|(dot, _)| self.by_name.get(&name[..dot]).copied());
         match component {
             Some(index) => self.entries[index]
                 .variables(self.carries_temperature)

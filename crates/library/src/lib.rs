@@ -13,12 +13,5 @@ use fluxline_core::circuit::Registry;
 /// All component types of the library.
 pub fn registry() -> Registry {
     let others = [translational::TYPES, rotational::TYPES, signal::TYPES];
-    Registry::new(
-        hydraulic::TYPES
-            .iter()
-            .copied()
-            .chain(others)
-            .flatten()
-            .copied(),
-    )
+    Registry::new(hydraulic::TYPES.iter().copied().chain(others).flatten().copied())
 }

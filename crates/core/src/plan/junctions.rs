@@ -73,12 +73,7 @@ pub fn lay_out(circuit: &Circuit, registry: &Registry, problems: &mut Diagnostic
                 *next - 1
             }
         };
-        End {
-            component: end.component,
-            port: end.port,
-            place,
-            span: end.span,
-        }
+        End { component: end.component, port: end.port, place, span: end.span }
     };
 
     for connection in &circuit.connections {
@@ -87,10 +82,7 @@ pub fn lay_out(circuit: &Circuit, registry: &Registry, problems: &mut Diagnostic
             continue;
         }
         match &connection.line {
-            None => drafts.push(Draft {
-                ends,
-                span: connection.span,
-            }),
+            None => drafts.push(Draft { ends, span: connection.span }),
             Some(line) => {
                 let index = circuit.components.len() + layout.lines.len();
                 let parts = line_ends(line, index, ends.len());
@@ -112,10 +104,7 @@ pub fn lay_out(circuit: &Circuit, registry: &Registry, problems: &mut Diagnostic
                 layout.lines.push(line.clone());
                 layout.places.insert(index, ends.len() as u32);
                 for (end, part) in ends.into_iter().zip(parts) {
-                    drafts.push(Draft {
-                        ends: vec![end, part],
-                        span: connection.span,
-                    });
+                    drafts.push(Draft { ends: vec![end, part], span: connection.span });
                 }
             }
         }
@@ -135,12 +124,7 @@ fn number_places(
     problems: &mut Diagnostics,
 ) {
     let many = |end: &PortEnd| circuit.components[end.component].declaration().ports[end.port].many;
-    for end in circuit
-        .connections
-        .iter()
-        .flat_map(|c| &c.ends)
-        .filter(|e| many(e))
-    {
+    for end in circuit.connections.iter().flat_map(|c| &c.ends).filter(|e| many(e)) {
         let count = layout.places.entry(end.component).or_insert(0);
         *count += 1;
         if let Some(place) = end.place {
@@ -173,11 +157,7 @@ fn number_places(
 
 fn describe(circuit: &Circuit, end: &PortEnd) -> String {
     let instance = &circuit.components[end.component];
-    format!(
-        "{}.{}",
-        instance.name,
-        instance.declaration().ports[end.port].name
-    )
+    format!("{}.{}", instance.name, instance.declaration().ports[end.port].name)
 }
 
 /// All ends of one domain and one oil; a port does not meet itself.
@@ -254,12 +234,7 @@ fn line_ends(line: &Instance, index: usize, count: usize) -> Option<Vec<End>> {
     if declaration.causality != Causality::C {
         return None;
     }
-    let end = |port, place| End {
-        component: index,
-        port,
-        place,
-        span: line.span,
-    };
+    let end = |port, place| End { component: index, port, place, span: line.span };
     match declaration.ports {
         [port] if port.many && count >= 1 => {
             Some((1..=count as u32).map(|place| end(0, place)).collect())
@@ -317,10 +292,7 @@ fn merge(circuit: &Circuit, drafts: Vec<Draft>) -> Vec<Draft> {
         .into_iter()
         .zip(ends)
         .filter(|(_, ends)| !ends.is_empty())
-        .map(|(draft, ends)| Draft {
-            ends,
-            span: draft.span,
-        })
+        .map(|(draft, ends)| Draft { ends, span: draft.span })
         .collect()
 }
 
@@ -355,11 +327,7 @@ fn settle(
             return;
         };
         let instance = instance_of(circuit, &layout.lines, end);
-        let name = format!(
-            "{}.{}",
-            instance.name,
-            instance.declaration().ports[end.port].name
-        );
+        let name = format!("{}.{}", instance.name, instance.declaration().ports[end.port].name);
         problems.push(
             Diagnostic::error(
                 Code::SinglePortConnection,
@@ -408,13 +376,8 @@ fn settle(
         );
         return;
     };
-    let value = line.values.iter().find_map(|v| {
-        if let Value::Number(x) = v {
-            Some(*x)
-        } else {
-            None
-        }
-    });
+    let value =
+        line.values.iter().find_map(|v| if let Value::Number(x) = v { Some(*x) } else { None });
     let unit = line.declaration().parameters.first().map_or("", |p| p.unit);
     let shown = value.map_or(String::new(), |x| {
         fluxline_units::Quantity::parse(&format!("{x:e} {unit}"))
@@ -431,16 +394,8 @@ fn settle(
     layout.lines.push(line);
     layout.places.insert(index, ends as u32);
     for (i, (q, part)) in qs.iter().zip(&parts).enumerate() {
-        let observers = if i == 0 {
-            std::mem::take(&mut meeting.observers)
-        } else {
-            Vec::new()
-        };
-        layout.meetings.push(Meeting {
-            q: Some(*q),
-            c: vec![*part],
-            observers,
-        });
+        let observers = if i == 0 { std::mem::take(&mut meeting.observers) } else { Vec::new() };
+        layout.meetings.push(Meeting { q: Some(*q), c: vec![*part], observers });
     }
     if !meeting.c.is_empty() {
         meeting.c.push(parts[qs.len()]);
@@ -457,11 +412,7 @@ pub fn instance_of<'a>(circuit: &'a Circuit, lines: &'a [Instance], end: &End) -
 }
 
 fn line_place(instance: &Instance, end: &End) -> String {
-    format!(
-        "{}.{}",
-        instance.name,
-        instance.declaration().ports[end.port].name
-    )
+    format!("{}.{}", instance.name, instance.declaration().ports[end.port].name)
 }
 
 fn make_default_line(
@@ -508,10 +459,7 @@ pub fn find_loose_ends(circuit: &Circuit, layout: &Layout, problems: &mut Diagno
                         instance.name, declared.name, declared.meaning
                     ),
                 )
-                .at_if(
-                    instance.span,
-                    format!("`{}` is declared here", instance.name),
-                );
+                .at_if(instance.span, format!("`{}` is declared here", instance.name));
                 if instance.span.is_none() {
                     problem = problem.on(Place::component(&instance.name).port(declared.name));
                 }

@@ -173,12 +173,7 @@ fn build(
                 check_stiff(circuit, &layout, meeting, &draft, problems);
                 junction_drafts.push((
                     rate,
-                    Junction {
-                        domain,
-                        q: Some(q),
-                        c: c_bonds.into(),
-                        directions: Box::default(),
-                    },
+                    Junction { domain, q: Some(q), c: c_bonds.into(), directions: Box::default() },
                 ));
                 q
             }
@@ -188,15 +183,8 @@ fn build(
                 check_stiff(circuit, &layout, meeting, &draft, problems);
                 let directions = directions(&draft, &meeting.c);
                 let first = c_bonds[0];
-                junction_drafts.push((
-                    rate,
-                    Junction {
-                        domain,
-                        q: None,
-                        c: c_bonds.into(),
-                        directions,
-                    },
-                ));
+                junction_drafts
+                    .push((rate, Junction { domain, q: None, c: c_bonds.into(), directions }));
                 first
             }
         };
@@ -209,9 +197,7 @@ fn build(
             if draft.bonds[index][place] == u32::MAX {
                 let declared = draft.instances[index].declaration().ports;
                 draft.bonds[index][place] = draft.domains.len() as u32;
-                draft
-                    .domains
-                    .push(declared[place.min(declared.len() - 1)].domain);
+                draft.domains.push(declared[place.min(declared.len() - 1)].domain);
             }
         }
     }
@@ -240,12 +226,9 @@ fn check_times(circuit: &Circuit, step: f64, problems: &mut Diagnostics) {
         );
     } else if !(step > 0.0) || !step.is_finite() {
         problems.push(
-            Diagnostic::error(
-                Code::BadRunTimes,
-                format!("the time step is {}", show(step)),
-            )
-            .on(Place::setting("run.step"))
-            .help("give a positive step such as \"0.1 ms\""),
+            Diagnostic::error(Code::BadRunTimes, format!("the time step is {}", show(step)))
+                .on(Place::setting("run.step"))
+                .help("give a positive step such as \"0.1 ms\""),
         );
     } else if (run.stop - run.start) / step > 1e15 {
         problems.push(
@@ -321,21 +304,14 @@ fn line_rates(circuit: &Circuit, layout: &Layout, draft: &mut Draft) {
 /// rates is always a fast Q-component at a C-component of the main step.
 fn settle_rates(circuit: &Circuit, layout: &Layout, draft: &mut Draft) -> Vec<usize> {
     let faster = |a: usize, b: usize| {
-        if circuit.rates[b] > circuit.rates[a] {
-            b
-        } else {
-            a
-        }
+        if circuit.rates[b] > circuit.rates[a] { b } else { a }
     };
     loop {
         let mut changed = false;
         for meeting in &layout.meetings {
             let is_plain = meeting.q.is_some() && meeting.c.len() == 1;
             let ends = meeting.q.iter().chain(&meeting.c);
-            let fastest = ends
-                .clone()
-                .map(|e| draft.rates[e.component])
-                .fold(0, faster);
+            let fastest = ends.clone().map(|e| draft.rates[e.component]).fold(0, faster);
             for end in ends {
                 let rate = &mut draft.rates[end.component];
                 let may_stay = is_plain
@@ -354,12 +330,7 @@ fn settle_rates(circuit: &Circuit, layout: &Layout, draft: &mut Draft) -> Vec<us
     layout
         .meetings
         .iter()
-        .map(|m| {
-            m.c.iter()
-                .chain(&m.q)
-                .map(|e| draft.rates[e.component])
-                .fold(0, faster)
-        })
+        .map(|m| m.c.iter().chain(&m.q).map(|e| draft.rates[e.component]).fold(0, faster))
         .collect()
 }
 
@@ -369,12 +340,10 @@ fn directions(draft: &Draft, ends: &[End]) -> Box<[f64]> {
         return [1.0, -1.0].into();
     }
     ends.iter()
-        .map(
-            |e| match draft.instances[e.component].declaration().ports[e.port].side {
-                Side::A => 1.0,
-                Side::B => -1.0,
-            },
-        )
+        .map(|e| match draft.instances[e.component].declaration().ports[e.port].side {
+            Side::A => 1.0,
+            Side::B => -1.0,
+        })
         .collect()
 }
 
@@ -403,11 +372,7 @@ fn check_stiff(
         meeting.q.is_none() && ideal.len() == meeting.c.len()
     };
     if too_many {
-        let name = |e: &End| {
-            junctions::instance_of(circuit, &layout.lines, e)
-                .name
-                .clone()
-        };
+        let name = |e: &End| junctions::instance_of(circuit, &layout.lines, e).name.clone();
         problems.push(
             Diagnostic::error(
                 Code::CPortsCannotJoin,
@@ -417,10 +382,7 @@ fn check_stiff(
                     name(ideal[1])
                 ),
             )
-            .at_if(
-                ideal[1].span.or(ideal[0].span),
-                "nothing decides the flow between them",
-            )
+            .at_if(ideal[1].span.or(ideal[0].span), "nothing decides the flow between them")
             .help("put an orifice, a line or a body between them"),
         );
     }
@@ -434,12 +396,7 @@ fn assemble(
     junction_drafts: Vec<(usize, Junction)>,
     problems: &mut Diagnostics,
 ) -> Option<Plan> {
-    let Draft {
-        instances,
-        bonds,
-        domains,
-        rates,
-    } = draft;
+    let Draft { instances, bonds, domains, rates } = draft;
     let own = circuit.components.len();
     let filter = circuit.run.line_filter();
 
@@ -480,9 +437,7 @@ fn assemble(
             Some(Ok(ready)) => prepared.push(ready),
             Some(Err(refusal)) => {
                 let parameter = instance.declaration().parameter(refusal.parameter);
-                let span = parameter
-                    .and_then(|p| instance.value_spans[p])
-                    .or(instance.span);
+                let span = parameter.and_then(|p| instance.value_spans[p]).or(instance.span);
                 let mut problem = Diagnostic::error(
                     Code::InconsistentParameters,
                     format!("`{}`: {}", instance.name, refusal.message),
@@ -498,10 +453,7 @@ fn assemble(
             None => problems.push(
                 Diagnostic::error(
                     Code::WrongType,
-                    format!(
-                        "`{}` was given values that do not fit its declaration",
-                        instance.name
-                    ),
+                    format!("`{}` was given values that do not fit its declaration", instance.name),
                 )
                 .at_if(instance.span, "this component"),
             ),
@@ -517,19 +469,9 @@ fn assemble(
     for (instance, ready) in instances.iter().zip(&prepared) {
         let declaration = instance.declaration();
         let begin = states.len();
-        states.extend(
-            declaration
-                .states
-                .iter()
-                .map(|s| start_value(instance, s.start)),
-        );
+        states.extend(declaration.states.iter().map(|s| start_value(instance, s.start)));
         states.extend(declaration.states.iter().map(|_| 0.0));
-        states.extend(
-            declaration
-                .memory
-                .iter()
-                .map(|m| start_value(instance, m.start)),
-        );
+        states.extend(declaration.memory.iter().map(|m| start_value(instance, m.start)));
         states.resize(states.len() + ready.history(), 0.0);
         blocks.push(begin..states.len());
     }
@@ -537,10 +479,7 @@ fn assemble(
     let mut groups: Vec<RateGroup> = circuit
         .rates
         .iter()
-        .map(|&divisor| RateGroup {
-            divisor,
-            ..RateGroup::default()
-        })
+        .map(|&divisor| RateGroup { divisor, ..RateGroup::default() })
         .collect();
     let entries: Vec<Entry> = instances
         .iter()
@@ -578,9 +517,7 @@ fn assemble(
         if declaration.causality != Causality::S && !declaration.outputs.is_empty() {
             written[i] = signals.len();
             for o in 0..declaration.outputs.len() as u32 {
-                groups[rates[i]]
-                    .published
-                    .push((signals.len() as u32, outputs[i] + o));
+                groups[rates[i]].published.push((signals.len() as u32, outputs[i] + o));
                 signals.push(0.0);
             }
         }
@@ -592,9 +529,7 @@ fn assemble(
     let mut is_slow_line = vec![false; domains.len()];
     for (i, instance) in instances.iter().enumerate() {
         if instance.declaration().causality == Causality::C && rates[i] == 0 {
-            bonds[i]
-                .iter()
-                .for_each(|&b| is_slow_line[b as usize] = true);
+            bonds[i].iter().for_each(|&b| is_slow_line[b as usize] = true);
         }
     }
     for (i, instance) in instances.iter().enumerate() {
@@ -609,16 +544,12 @@ fn assemble(
         boundary: circuit.rates.iter().map(|_| Vec::new()).collect(),
         ..Watch::default()
     };
-    let mut thermal = circuit
-        .fluids
-        .iter()
-        .any(|f| f.carries_temperature)
-        .then(|| Thermal {
-            passages: Vec::new(),
-            pools: Vec::new(),
-            fluids: circuit.fluids.clone(),
-            volumes: Vec::new(),
-        });
+    let mut thermal = circuit.fluids.iter().any(|f| f.carries_temperature).then(|| Thermal {
+        passages: Vec::new(),
+        pools: Vec::new(),
+        fluids: circuit.fluids.clone(),
+        volumes: Vec::new(),
+    });
     let mut homes: HashMap<(usize, Causality, &'static str, u32), usize> = HashMap::new();
     let mut sequence: Vec<usize> = (0..instances.len()).collect();
     sequence.sort_by_key(|&i| (order[i], instances[i].declaration().name, i));
@@ -635,9 +566,8 @@ fn assemble(
             Causality::C => &mut groups[rate].c,
             Causality::Q => &mut groups[rate].q,
         };
-        let home = *homes
-            .entry((rate, causality, declaration.name, order[i]))
-            .or_insert_with(|| {
+        let home =
+            *homes.entry((rate, causality, declaration.name, order[i])).or_insert_with(|| {
                 list.push(ready.new_group());
                 list.len() - 1
             });
@@ -684,9 +614,7 @@ fn assemble(
         let counters = blocks[i].start + 2 * declaration.states.len();
         for (m, memory) in declaration.memory.iter().enumerate() {
             if memory.counts != Counts::Nothing {
-                watch
-                    .counters
-                    .push((component, (counters + m) as u32, memory.counts));
+                watch.counters.push((component, (counters + m) as u32, memory.counts));
             }
         }
         if let Some(thermal) = &mut thermal
@@ -695,11 +623,7 @@ fn assemble(
             let fluid = instance.fluid as u32;
             match causality {
                 Causality::Q => thermal.passages.push(Passage {
-                    shafts: bonds[i]
-                        .iter()
-                        .copied()
-                        .filter(|b| !hydraulic.contains(b))
-                        .collect(),
+                    shafts: bonds[i].iter().copied().filter(|b| !hydraulic.contains(b)).collect(),
                     bonds: hydraulic,
                     dissipates: declaration.states.is_empty()
                         && ready.role() == BalanceRole::Through,
@@ -707,12 +631,9 @@ fn assemble(
                 }),
                 Causality::C => {
                     let stores = ready.role() == BalanceRole::Storage && rate == 0;
-                    let one = declaration
-                        .ports
-                        .iter()
-                        .filter(|p| p.domain == Domain::Hydraulic)
-                        .count()
-                        == 1;
+                    let one =
+                        declaration.ports.iter().filter(|p| p.domain == Domain::Hydraulic).count()
+                            == 1;
                     let pools: Vec<Box<[u32]>> = if one {
                         vec![hydraulic]
                     } else {
@@ -721,11 +642,7 @@ fn assemble(
                     let share = pools.len() as f64;
                     for bonds in pools {
                         let store = stores.then_some((home as u32, member as u32, share));
-                        thermal.pools.push(Pool {
-                            bonds,
-                            store,
-                            fluid,
-                        });
+                        thermal.pools.push(Pool { bonds, store, fluid });
                         thermal.volumes.push(0.0);
                     }
                 }
@@ -747,13 +664,7 @@ fn assemble(
     let blank = State {
         bonds: domains
             .iter()
-            .map(|d| {
-                Bond::at_rest(if *d == Domain::Hydraulic {
-                    ATMOSPHERE
-                } else {
-                    0.0
-                })
-            })
+            .map(|d| Bond::at_rest(if *d == Domain::Hydraulic { ATMOSPHERE } else { 0.0 }))
             .collect(),
         signals,
         states,
@@ -761,25 +672,13 @@ fn assemble(
             let fluid = &circuit.fluids[fluid_of_bond[b]];
             fluid.viscosity_at(fluid.temperature, ATMOSPHERE)
         }),
-        line_temperature: if carries {
-            per_bond(&temperature)
-        } else {
-            Vec::new()
-        },
-        delivered_temperature: if carries {
-            per_bond(&temperature)
-        } else {
-            Vec::new()
-        },
+        line_temperature: if carries { per_bond(&temperature) } else { Vec::new() },
+        delivered_temperature: if carries { per_bond(&temperature) } else { Vec::new() },
         step: 0,
         rest_steps: 0,
         faults: Default::default(),
     };
-    let by_name = entries
-        .iter()
-        .enumerate()
-        .map(|(i, e)| (e.name.clone(), i))
-        .collect();
+    let by_name = entries.iter().enumerate().map(|(i, e)| (e.name.clone(), i)).collect();
     let fingerprint = fingerprint(&entries, &blank);
     let mut plan = Plan {
         title: circuit.title.clone(),
@@ -787,11 +686,7 @@ fn assemble(
         step,
         rates: groups,
         thermal,
-        variables: Variables {
-            entries,
-            by_name,
-            carries_temperature: carries,
-        },
+        variables: Variables { entries, by_name, carries_temperature: carries },
         watch,
         initial: blank.clone(),
         blank,
@@ -816,10 +711,7 @@ fn start_value(instance: &Instance, start: &str) -> f64 {
 }
 
 /// Wires inputs to what drives them, and sorts signal components. Returns each component's level.
-#[allow(
-    clippy::too_many_arguments,
-    reason = "one pass over arrays that the plan owns separately"
-)]
+#[allow(clippy::too_many_arguments, reason = "one pass over arrays that the plan owns separately")]
 fn connect_signals(
     circuit: &Circuit,
     entries: &[Entry],
@@ -841,32 +733,18 @@ fn connect_signals(
                     .iter()
                     .all(|&c| entries[c].declaration.causality == Causality::S);
                 if both_signals && rates[component] == rates[drive.component] {
-                    let may_break = prepared[drive.component]
-                        .no_feedthrough()
-                        .contains(&drive.input);
-                    edges.push(Edge {
-                        from: component,
-                        to: drive.component,
-                        may_break,
-                    });
+                    let may_break =
+                        prepared[drive.component].no_feedthrough().contains(&drive.input);
+                    edges.push(Edge { from: component, to: drive.component, may_break });
                     edge_drives.push(number);
                 }
                 continue;
             }
             Source::State { component, state } => {
                 let at = Location::State(entries[component].states + state as u32);
-                (
-                    component,
-                    (component, usize::MAX, state, 0),
-                    Slot { at, sign: 1.0 },
-                )
+                (component, (component, usize::MAX, state, 0), Slot { at, sign: 1.0 })
             }
-            Source::Port {
-                component,
-                port,
-                place,
-                variable,
-            } => {
+            Source::Port { component, port, place, variable } => {
                 let entry = &entries[component];
                 let bond = entry.bonds[port + place as usize - 1];
                 let sign = match variable.role {
@@ -874,14 +752,7 @@ fn connect_signals(
                     _ => 1.0,
                 };
                 let key = (component, port, place as usize, variable.role as usize);
-                (
-                    component,
-                    key,
-                    Slot {
-                        at: Location::Bond(bond, variable.role),
-                        sign,
-                    },
-                )
+                (component, key, Slot { at: Location::Bond(bond, variable.role), sign })
             }
         };
         let rate = rates[drive.component].max(rates[source]);
@@ -926,19 +797,14 @@ fn connect_signals(
                 format!("signals depend on themselves: {}", text.join(" → ")),
             );
             let mut first = true;
-            for edge in edges
-                .iter()
-                .zip(&edge_drives)
-                .filter(|(e, _)| inside(e.from) && inside(e.to))
+            for edge in
+                edges.iter().zip(&edge_drives).filter(|(e, _)| inside(e.from) && inside(e.to))
             {
                 let drive = &circuit.drives[*edge.1];
                 if let Some(span) = drive.span {
                     let label = format!("{} needs {}", name(&edge.0.to), name(&edge.0.from));
-                    problem = if first {
-                        problem.at(span, label)
-                    } else {
-                        problem.also(span, label)
-                    };
+                    problem =
+                        if first { problem.at(span, label) } else { problem.also(span, label) };
                     first = false;
                 }
             }
@@ -967,12 +833,9 @@ fn fingerprint(entries: &[Entry], blank: &State<f64>) -> u64 {
             add(&bond.to_le_bytes());
         }
     }
-    for size in [
-        blank.bonds.len(),
-        blank.signals.len(),
-        blank.states.len(),
-        blank.line_temperature.len(),
-    ] {
+    for size in
+        [blank.bonds.len(), blank.signals.len(), blank.states.len(), blank.line_temperature.len()]
+    {
         add(&(size as u64).to_le_bytes());
     }
     hash

@@ -29,10 +29,7 @@ pub struct Edge {
 /// Sorts nodes by their dependencies; opens loops only where an edge allows it.
 pub fn sort(nodes: usize, edges: &[Edge]) -> Order {
     match levels(nodes, edges, |_| true) {
-        Ok(levels) => Order::Levels {
-            levels,
-            broken: Vec::new(),
-        },
+        Ok(levels) => Order::Levels { levels, broken: Vec::new() },
         Err(stuck) => {
             // Open only edges inside the loops, so that everything else keeps its order.
             let opened = |i: usize| {
@@ -80,11 +77,7 @@ fn levels(
             }
         }
     }
-    if done == nodes {
-        Ok(levels)
-    } else {
-        Err(waiting.iter().map(|&w| w > 0).collect())
-    }
+    if done == nodes { Ok(levels) } else { Err(waiting.iter().map(|&w| w > 0).collect()) }
 }
 
 /// Walks backwards from a stuck node until it meets itself.
@@ -112,23 +105,13 @@ mod tests {
     use super::*;
 
     fn edge(from: usize, to: usize) -> Edge {
-        Edge {
-            from,
-            to,
-            may_break: false,
-        }
+        Edge { from, to, may_break: false }
     }
 
     #[test]
     fn a_chain_is_ordered_whatever_the_file_order() {
         let order = sort(3, &[edge(2, 1), edge(1, 0)]);
-        assert_eq!(
-            order,
-            Order::Levels {
-                levels: vec![2, 1, 0],
-                broken: vec![]
-            }
-        );
+        assert_eq!(order, Order::Levels { levels: vec![2, 1, 0], broken: vec![] });
     }
 
     #[test]
@@ -144,20 +127,10 @@ mod tests {
         let edges = [
             edge(0, 1),
             edge(1, 2),
-            Edge {
-                from: 2,
-                to: 0,
-                may_break: true,
-            },
-            Edge {
-                from: 2,
-                to: 3,
-                may_break: true,
-            },
+            Edge { from: 2, to: 0, may_break: true },
+            Edge { from: 2, to: 3, may_break: true },
         ];
-        let Order::Levels { levels, broken } = sort(4, &edges) else {
-            panic!("sortable")
-        };
+        let Order::Levels { levels, broken } = sort(4, &edges) else { panic!("sortable") };
         assert_eq!(broken, [2]);
         assert_eq!(levels, [0, 1, 2, 3]);
     }

@@ -6,7 +6,5 @@ pub mod step;
 use fluxline_core::component::ComponentType;
 
 /// The signal components.
-pub const TYPES: &[ComponentType] = &[
-    ComponentType::of::<gain::Gain>(),
-    ComponentType::of::<step::Step>(),
-];
+pub const TYPES: &[ComponentType] =
+    &[ComponentType::of::<gain::Gain>(), ComponentType::of::<step::Step>()];
