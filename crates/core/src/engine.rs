@@ -99,7 +99,7 @@ impl Junction {
 }
 
 /// Several line ends under one pressure: 1/Z = Σ1/Z_i, c/Z = Σc_i/Z_i; an end without impedance
-/// decides alone (the plan allows at most one).
+/// decides alone (the plan allows one ideal source; volumes with vapour share their pressure).
 fn parallel(ends: &[u32], bonds: &[Bond<f64>]) -> (f64, f64) {
     let (mut admittance, mut inflow) = (0.0, 0.0);
     for &c in ends {
@@ -114,10 +114,11 @@ fn parallel(ends: &[u32], bonds: &[Bond<f64>]) -> (f64, f64) {
     (inflow / admittance, 1.0 / admittance)
 }
 
-/// Shares a flow among line ends under one pressure; an end without impedance takes the rest.
+/// Shares a flow among line ends under one pressure. Ends without impedance (a tank, or volumes
+/// with vapour) take the rest, in equal parts.
 fn split(ends: &[u32], bonds: &mut [Bond<f64>], pressure: f64, flow: f64) {
     let mut rest = flow;
-    let mut stiff = None;
+    let mut stiff = 0.0;
     for &c in ends {
         let b = &mut bonds[c as usize];
         b.effort = pressure;
@@ -125,11 +126,16 @@ fn split(ends: &[u32], bonds: &mut [Bond<f64>], pressure: f64, flow: f64) {
             b.flow = (pressure - b.wave) / b.impedance;
             rest -= b.flow;
         } else {
-            stiff = Some(c);
+            stiff += 1.0;
         }
     }
-    if let Some(c) = stiff {
-        bonds[c as usize].flow = rest;
+    if stiff > 0.0 {
+        for &c in ends {
+            let b = &mut bonds[c as usize];
+            if b.impedance <= 0.0 {
+                b.flow = rest / stiff;
+            }
+        }
     }
 }
 
