@@ -98,44 +98,47 @@ impl Junction {
     }
 }
 
-/// Several line ends under one pressure: 1/Z = Σ1/Z_i, c/Z = Σc_i/Z_i; an end without impedance
-/// decides alone (the plan allows one ideal source; volumes with vapour share their pressure).
+/// Impedance towards another line: a cavitated store keeps its own there, because two lines without
+/// impedance would throw oil at each other without end.
+#[inline(always)]
+fn line_impedance(bond: &Bond<f64>) -> f64 {
+    if bond.impedance > 0.0 { bond.impedance } else { bond.dry }
+}
+
+/// Several line ends under one pressure: 1/Z = Σ1/Z_i, c/Z = Σc_i/Z_i; an ideal source decides alone
+/// (the plan allows at most one).
 fn parallel(ends: &[u32], bonds: &[Bond<f64>]) -> (f64, f64) {
     let (mut admittance, mut inflow) = (0.0, 0.0);
     for &c in ends {
         let b = &bonds[c as usize];
-        if b.impedance <= 0.0 {
+        let z = line_impedance(b);
+        if z <= 0.0 {
             return (b.wave, 0.0);
         }
-        let y = 1.0 / b.impedance;
+        let y = 1.0 / z;
         admittance += y;
         inflow += y * b.wave;
     }
     (inflow / admittance, 1.0 / admittance)
 }
 
-/// Shares a flow among line ends under one pressure. Ends without impedance (a tank, or volumes
-/// with vapour) take the rest, in equal parts.
+/// Shares a flow among line ends under one pressure; an ideal source takes the rest.
 fn split(ends: &[u32], bonds: &mut [Bond<f64>], pressure: f64, flow: f64) {
     let mut rest = flow;
-    let mut stiff = 0.0;
+    let mut source = None;
     for &c in ends {
         let b = &mut bonds[c as usize];
+        let z = line_impedance(b);
         b.effort = pressure;
-        if b.impedance > 0.0 {
-            b.flow = (pressure - b.wave) / b.impedance;
+        if z > 0.0 {
+            b.flow = (pressure - b.wave) / z;
             rest -= b.flow;
         } else {
-            stiff += 1.0;
+            source = Some(c);
         }
     }
-    if stiff > 0.0 {
-        for &c in ends {
-            let b = &mut bonds[c as usize];
-            if b.impedance <= 0.0 {
-                b.flow = rest / stiff;
-            }
-        }
+    if let Some(c) = source {
+        bonds[c as usize].flow = rest;
     }
 }
 

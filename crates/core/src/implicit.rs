@@ -86,9 +86,12 @@ impl<T: Num> Problem<T> {
         for i in 0..ports {
             p.wave[i] = io.wave(i);
             p.impedance[i] = io.impedance(i);
-            p.dry[i] = io.dry(i);
             p.viscosity[i] = io.viscosity(i);
-            p.small[i] = declaration.ports[i.min(last)].domain.small_flow();
+            let domain = declaration.ports[i.min(last)].domain;
+            p.small[i] = domain.small_flow();
+            if domain.is_mechanical() {
+                p.dry[i] = io.dry(i);
+            }
         }
         for i in 0..states {
             p.old[i] = io.state(i);

@@ -18,8 +18,9 @@ pub struct Bond<T> {
     pub impedance: T,
     /// Position or angle at the end; mechanics only.
     pub displacement: T,
-    /// Dry friction that the C-side adds, as an effort against the direction of flow. The Q-side
-    /// solves for it, so that sticking is exact.
+    /// Mechanics: dry friction that the C-side adds, as an effort against the direction of flow. The
+    /// Q-side solves for it, so that sticking is exact. Oil: the impedance of a cavitated end
+    /// towards another line; towards a Q-component it has none.
     pub dry: T,
 }
 
