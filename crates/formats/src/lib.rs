@@ -7,6 +7,8 @@
 
 mod circuit;
 mod document;
+pub mod results;
+pub mod state_file;
 mod tree;
 
 pub use circuit::Override;
