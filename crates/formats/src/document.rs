@@ -54,10 +54,7 @@ impl Document {
     /// Changes or adds the value at a name. Numbers, `true`, `false`, lists and inline tables are
     /// written as such, all else as a text. The table must exist.
     pub fn set(&mut self, name: &str, value: &str) -> Result<(), Diagnostic> {
-        let parts: Vec<String> = path(name, &self.toml)
-            .into_iter()
-            .map(str::to_owned)
-            .collect();
+        let parts: Vec<String> = path(name, &self.toml).into_iter().map(str::to_owned).collect();
         let missing = |what: &str| {
             let message = format!("the file has no `{what}` to set `{name}` in");
             Diagnostic::error(Code::BadOverride, message)
@@ -68,10 +65,8 @@ impl Document {
         let mut table: &mut dyn toml_edit::TableLike = self.toml.as_table_mut();
         for part in tables {
             // The settings of a circuit may all be left out.
-            let is_section = matches!(
-                part.as_str(),
-                "run" | "lines" | "record" | "fluid" | "parameters"
-            );
+            let is_section =
+                matches!(part.as_str(), "run" | "lines" | "record" | "fluid" | "parameters");
             if is_section && table.get(part).is_none() {
                 table.insert(part, Item::Table(Table::new()));
             }
@@ -117,11 +112,7 @@ fn path<'n>(name: &'n str, toml: &DocumentMut) -> Vec<&'n str> {
                 && let Some(used) = toml
                     .get("components")
                     .and_then(|parts| parts.get(first)?.get("use")?.as_str())
-                    .and_then(|used| {
-                        toml.get("subcircuits")?
-                            .as_table_like()?
-                            .get_key_value(used)
-                    })
+                    .and_then(|used| toml.get("subcircuits")?.as_table_like()?.get_key_value(used))
             {
                 let _ = (used, last);
             }

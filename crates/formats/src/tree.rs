@@ -143,24 +143,18 @@ struct Reader<'t> {
     source: SourceId,
     /// Where the parsed part begins in the text.
     offset: usize,
+    /// Where a table ends whose header is given twice.
+    repeated_until: usize,
     found: Diagnostics,
 }
 
 impl<'t> Reader<'t> {
     fn new(text: &'t str, source: SourceId, offset: usize) -> Self {
-        Self {
-            text,
-            source,
-            offset,
-            found: Diagnostics::new(),
-        }
+        Self { text, source, offset, repeated_until: 0, found: Diagnostics::new() }
     }
 
     fn span(&self, range: Range<usize>) -> Span {
-        Span::new(
-            self.source,
-            range.start + self.offset..range.end + self.offset,
-        )
+        Span::new(self.source, range.start + self.offset..range.end + self.offset)
     }
 
     fn table(&mut self, table: &DeTable, depth: usize) -> Table {
@@ -179,12 +173,8 @@ impl<'t> Reader<'t> {
         let at = self.span(range);
         if depth > MAX_DEPTH {
             let message = format!("tables and lists are nested more than {MAX_DEPTH} levels deep");
-            self.found
-                .push(Diagnostic::error(Code::FileTooLarge, message).at(at, "too deep"));
-            return Item {
-                at,
-                value: Val::Date,
-            };
+            self.found.push(Diagnostic::error(Code::FileTooLarge, message).at(at, "too deep"));
+            return Item { at, value: Val::Date };
         }
         let value = match value {
             DeValue::String(text) => Val::Text(text.to_string()),
@@ -218,8 +208,7 @@ impl<'t> Reader<'t> {
 
     fn too_large(&mut self, at: Span) -> Val {
         let message = "the number is larger than any the simulator can hold";
-        self.found
-            .push(Diagnostic::error(Code::NotFinite, message).at(at, ""));
+        self.found.push(Diagnostic::error(Code::NotFinite, message).at(at, ""));
         Val::Float(f64::NAN)
     }
 
@@ -241,6 +230,15 @@ impl<'t> Reader<'t> {
             return;
         }
         if message == "duplicate key" {
+            // Under a header that is given twice, the keys are so too.
+            if start < self.repeated_until {
+                return;
+            }
+            if self.line_around(start).trim_start().starts_with('[') {
+                let rest = self.text.get(start..).unwrap_or("");
+                let next = rest.find("\n[").map_or(rest.len(), |n| n + 1);
+                self.repeated_until = start + next;
+            }
             self.found.push(self.duplicate(at));
             return;
         }
@@ -259,9 +257,9 @@ impl<'t> Reader<'t> {
             let error = Diagnostic::error(Code::InvalidToml, format!("not valid TOML: {what}"));
             let error = error.at(at, expected);
             match decimal_comma(self.text, start) {
-                Some(corrected) => error.help(format!(
-                    "if a decimal number is meant, use a point: {corrected}"
-                )),
+                Some(corrected) => {
+                    error.help(format!("if a decimal number is meant, use a point: {corrected}"))
+                }
                 None if what.starts_with("unclosed") || what.starts_with("invalid basic") => {
                     error.note("the opening bracket or quote may stand on an earlier line")
                 }
@@ -285,11 +283,7 @@ impl<'t> Reader<'t> {
     /// Two keys or headers of one name; looks for the first one in the lines before.
     fn duplicate(&self, at: Span) -> Diagnostic {
         let (start, end) = (at.start as usize, at.end as usize);
-        let name = self
-            .text
-            .get(start..end)
-            .unwrap_or("")
-            .trim_matches(['"', '\'']);
+        let name = self.text.get(start..end).unwrap_or("").trim_matches(['"', '\'']);
         let error = Diagnostic::error(Code::DuplicateKey, format!("`{name}` is given twice"))
             .at(at, "given again here");
         let line = self.line_around(start).trim();
@@ -325,18 +319,10 @@ fn decimal_comma(text: &str, at: usize) -> Option<String> {
     let comma = if text[at..].starts_with(',') {
         at
     } else {
-        at.checked_sub(1)
-            .filter(|&before| text.as_bytes()[before] == b',')?
+        at.checked_sub(1).filter(|&before| text.as_bytes()[before] == b',')?
     };
-    let digits_before = text[..comma]
-        .bytes()
-        .rev()
-        .take_while(u8::is_ascii_digit)
-        .count();
-    let digits_after = text[comma + 1..]
-        .bytes()
-        .take_while(u8::is_ascii_digit)
-        .count();
+    let digits_before = text[..comma].bytes().rev().take_while(u8::is_ascii_digit).count();
+    let digits_after = text[comma + 1..].bytes().take_while(u8::is_ascii_digit).count();
     (digits_before > 0 && digits_after > 0).then(|| {
         let before = &text[comma - digits_before..comma];
         format!("{before}.{}", &text[comma + 1..comma + 1 + digits_after])

@@ -9,120 +9,7 @@ use fluxline_core::domain::Role;
 use fluxline_core::settings::FilterKind;
 use fluxline_diagnostics::Code;
 
-const SERVO: &str = r#"
-title = "Position servo"
-description = "A cylinder that follows a step."
-
-[run]
-stop = "3 s"
-step = "0.1 ms"
-filter = "wave"
-
-[fluid]
-density = "850 kg/m^3"
-
-[fluids.brake]
-density = 1050
-
-[lines]
-volume = "0.2 l"
-
-[parameters]
-area = "pi/4 * bore^2"     # before what it needs
-bore = "32 mm"
-supply = "120 bar"
-gain = 2
-
-[components.pump]
-type = "hydraulic.fixed_pump"
-displacement = "50 cm^3/rev"
-speed = "1500 rpm"
-
-[components.relief]
-type = "hydraulic.relief_valve"
-cracking_pressure = "supply + 10 bar"
-
-[components.tank]
-type = "hydraulic.tank"
-fluid = "main"
-
-[components.valve]
-type = "hydraulic.servo_valve"
-
-[components.orifice]
-type = "hydraulic.orifice"
-A = "area"
-C_q = 0.6
-
-[components.cylinder]
-type = "hydraulic.cylinder"
-bore = "bore"
-
-[components.mass]
-type = "translational.mass"
-mass = 100
-
-[components.reference]
-type = "signal.step"
-height = "gain"
-
-[components.feedback]
-type = "signal.gain"
-
-[[connect]]
-from = "pump.outlet"
-to = ["relief.inlet", "valve.p"]
-line = { length = "2 m", bore = "19 mm" }
-
-[[connect]]
-ends = ["pump.inlet", "tank.port", "relief.outlet"]
-
-[[connect]]
-from = "valve.t"
-to = "tank.port7"
-
-[[connect]]
-from = "valve.a"
-to = "cylinder.a"
-line = { volume = "0.5 l", name = "chamber" }
-
-[[connect]]
-from = "valve.b"
-to = "orifice.a"
-
-[[connect]]
-from = "orifice.b"
-to = "cylinder.b"
-line = { type = "hydraulic.volume", volume = "0.5 l" }
-
-[[connect]]
-from = "cylinder.rod"
-to = "mass.a"
-line = { stiffness = "1e8 N/m" }
-
-[[connect]]
-from = "reference.out"
-to = "valve.signal"
-
-[[connect]]
-from = "pump.outlet.pressure"
-to = "feedback.input"
-
-[[connect]]
-from = "feedback.out"
-to = "mass.force"
-
-[record]
-variables = ["cylinder.*", "mass.x"]
-samples = 1000
-
-[[plot]]
-title = "Position"
-variables = ["mass.x", "reference.out"]
-
-[[plot]]
-variables = "pump.*"
-"#;
+const SERVO: &str = include_str!("files/servo.toml");
 
 #[test]
 fn a_circuit_is_flat_and_in_si_units() {
@@ -135,7 +22,8 @@ fn a_circuit_is_flat_and_in_si_units() {
     assert_eq!((circuit.fluids[0].density, circuit.fluids[1].density), (850.0, 1050.0));
     assert_eq!(circuit.rates, [1]);
     let names: Vec<&str> = circuit.components.iter().map(|c| c.name.as_str()).collect();
-    let order = ["pump", "relief", "tank", "valve", "orifice", "cylinder", "mass", "reference", "feedback"];
+    let order =
+        ["pump", "relief", "tank", "valve", "orifice", "cylinder", "mass", "reference", "feedback"];
     assert_eq!(names, order);
 
     assert_eq!(number(&circuit, "pump", "displacement"), 50e-6 / std::f64::consts::TAU);
@@ -191,11 +79,15 @@ fn ports_meet_and_lines_are_components() {
 #[test]
 fn signals_come_from_outputs_and_port_variables() {
     let circuit = circuit(SERVO);
-    let drives: Vec<_> = circuit.drives.iter().map(|drive| (drive.from, drive.component, drive.input)).collect();
+    let drives: Vec<_> =
+        circuit.drives.iter().map(|drive| (drive.from, drive.component, drive.input)).collect();
     let (reference, valve) = (find(&circuit, "reference"), find(&circuit, "valve"));
     assert_eq!(drives[0], (Source::Output { component: reference, output: 0 }, valve, 0));
     let Source::Port { component, port, place, variable } = drives[1].0 else { panic!() };
-    assert_eq!((component, port, place, variable.role), (find(&circuit, "pump"), 1, 1, Role::Effort));
+    assert_eq!(
+        (component, port, place, variable.role),
+        (find(&circuit, "pump"), 1, 1, Role::Effort)
+    );
     assert_eq!(drives[2].1, find(&circuit, "mass"));
 }
 
@@ -301,7 +193,10 @@ fn curves_come_from_csv_files() {
     assert_eq!(curve("{ file = \"flow.csv\" }"), expected);
     assert_eq!(curve("{ file = \"flow.csv\", x = \"time\", y = \"flow\" }"), expected);
     assert_eq!(curve("{ file = \"flow.csv\", x = 1, y = 2 }"), expected);
-    assert_eq!(curve("{ file = \"flow.csv\", y = \"back flow\", y_unit = \"m^3/s\" }").1, [3.0, 2.0, 1.0]);
+    assert_eq!(
+        curve("{ file = \"flow.csv\", y = \"back flow\", y_unit = \"m^3/s\" }").1,
+        [3.0, 2.0, 1.0]
+    );
     assert_eq!(curve("{ file = \"flow.csv\", x_unit = \"ms\" }").0, [0.0, 1e-3, 2e-3]);
     assert_eq!(curve("\"bare.tsv\""), (vec![0.0, 0.5], vec![1.0, 2.0]));
     assert_eq!(curve("\"semicolons.csv\""), (vec![0.0, 0.5], vec![1.0, 2.0]));

@@ -89,15 +89,10 @@ impl Loader<'_> {
             let ports: Vec<Port> = meanings.iter().filter_map(|meaning| meaning.port).collect();
             self.join(connect, &ports, locals, definition, scope, frame);
         } else if connect.from == 0 {
-            let wrong = meanings
-                .iter()
-                .position(|meaning| meaning.port.is_none())
-                .unwrap_or(0);
+            let wrong = meanings.iter().position(|meaning| meaning.port.is_none()).unwrap_or(0);
             let end = &connect.ends[wrong];
-            let message = format!(
-                "`{}` is not a power port, so it cannot stand in `ends`",
-                end.text
-            );
+            let message =
+                format!("`{}` is not a power port, so it cannot stand in `ends`", end.text);
             let error = Diagnostic::error(Code::WrongPortKind, message)
                 .at(end.at, meanings[wrong].describe())
                 .help("lead a signal with `from` (an output) and `to` (inputs)");
@@ -194,10 +189,7 @@ impl Loader<'_> {
             );
             let error = Diagnostic::error(Code::SignalUnitDiffers, message)
                 .at(from.at, format!("in {unit}"))
-                .also(
-                    end.at,
-                    format!("in {}", info.declaration.parameters[parameter].unit),
-                )
+                .also(end.at, format!("in {}", info.declaration.parameters[parameter].unit))
                 .help("connect a signal of the expected kind, or put a gain between");
             self.report(error);
             return;
@@ -218,12 +210,7 @@ impl Loader<'_> {
         let Some(input) = info.declaration.parameters[parameter].input else {
             return;
         };
-        self.drives.push(Drive {
-            from: source,
-            component,
-            input,
-            span: Some(end.at),
-        });
+        self.drives.push(Drive { from: source, component, input, span: Some(end.at) });
     }
 
     fn source_unit(&self, source: Source) -> &'static str {
@@ -268,10 +255,7 @@ impl Loader<'_> {
                     .at(end.at, format!("a {} port", other.name()))
                     .also(first.at, format!("a {} port", domain.name()));
                 let declaration = self.infos[port.component].declaration;
-                let fitting = declaration
-                    .ports
-                    .iter()
-                    .filter(|port| port.domain == domain);
+                let fitting = declaration.ports.iter().filter(|port| port.domain == domain);
                 let names: Vec<&str> = fitting.map(|port| port.name).collect();
                 self.report(match names.is_empty() {
                     true => error.help("connect ports of one domain"),
@@ -317,11 +301,7 @@ impl Loader<'_> {
             span: Some(end.at),
         });
         let ends = ends.collect();
-        self.connections.push(Connection {
-            ends,
-            line,
-            span: Some(connect.at),
-        });
+        self.connections.push(Connection { ends, line, span: Some(connect.at) });
     }
 
     /// The line that a connection describes.
@@ -339,18 +319,8 @@ impl Loader<'_> {
         let (mut entries, mut kind, mut given) = (Vec::new(), None, None);
         for (key, item) in &section.table.entries {
             match (key.name.as_str(), &item.value) {
-                ("type", Val::Text(text)) => {
-                    kind = Some(End {
-                        text: text.clone(),
-                        at: item.at,
-                    })
-                }
-                ("name", Val::Text(text)) => {
-                    given = Some(End {
-                        text: text.clone(),
-                        at: item.at,
-                    })
-                }
+                ("type", Val::Text(text)) => kind = Some(End { text: text.clone(), at: item.at }),
+                ("name", Val::Text(text)) => given = Some(End { text: text.clone(), at: item.at }),
                 ("type" | "name", _) => {
                     let name = format!("line.{}", key.name);
                     let error = super::definition::wrong_type(&name, item, "a text");
@@ -366,10 +336,8 @@ impl Loader<'_> {
         };
         let (kind, info) = self.component_type(&kind)?;
         if info.declaration.causality != Causality::C {
-            let message = format!(
-                "`{}` cannot be a line: it stores nothing",
-                info.declaration.name
-            );
+            let message =
+                format!("`{}` cannot be a line: it stores nothing", info.declaration.name);
             let error = Diagnostic::error(Code::LineDimensions, message)
                 .at(section.key.at, "this line")
                 .help("make it a component of its own, and connect it on both sides");
@@ -377,10 +345,7 @@ impl Loader<'_> {
             return None;
         }
         let name = self.line_name(given, connect, locals, frame)?;
-        let shown = name
-            .strip_prefix(&format!("{}.", frame.prefix))
-            .unwrap_or(&name)
-            .to_owned();
+        let shown = name.strip_prefix(&format!("{}.", frame.prefix)).unwrap_or(&name).to_owned();
         let (mut instance, open) = self.instance(
             &shown,
             name,
@@ -414,9 +379,7 @@ impl Loader<'_> {
                 (false, false, true) => "hydraulic.volume",
                 (true, true, false) => "hydraulic.line",
                 (_, _, true) => {
-                    self.report(wrong(
-                        "a line has a volume, or a length and a bore, not both",
-                    ));
+                    self.report(wrong("a line has a volume, or a length and a bore, not both"));
                     return None;
                 }
                 (true, false, false) => {
@@ -438,19 +401,13 @@ impl Loader<'_> {
                 let message = format!("a {} line needs a `type`", domain.name());
                 let error = Diagnostic::error(Code::MissingKey, message)
                     .at(at, "needs `type`")
-                    .help(format!(
-                        "write `line = {{ type = \"{}.…\" }}`",
-                        domain.name()
-                    ));
+                    .help(format!("write `line = {{ type = \"{}.…\" }}`", domain.name()));
                 self.report(error);
                 return None;
             }
         };
         debug_assert!(default_line_agrees(domain, text));
-        Some(End {
-            text: text.to_owned(),
-            at,
-        })
+        Some(End { text: text.to_owned(), at })
     }
 
     /// The name that is given, or one made from the first port.
@@ -512,9 +469,9 @@ impl Loader<'_> {
                 }))
             }
             Some(Local::Broken) => Err(None),
-            Some(Local::Component(component)) => self
-                .of_component(*component, first, &rest, end)
-                .map_err(Some),
+            Some(Local::Component(component)) => {
+                self.of_component(*component, first, &rest, end).map_err(Some)
+            }
             Some(Local::Subcircuit(id, ports)) => self.of_subcircuit(*id, ports, first, &rest, end),
         }
     }
@@ -530,11 +487,8 @@ impl Loader<'_> {
         let declaration = info.declaration;
         match rest {
             [one] => {
-                let port = find_port(&info, one).map(|(port, place)| Port {
-                    component,
-                    port,
-                    place,
-                });
+                let port =
+                    find_port(&info, one).map(|(port, place)| Port { component, port, place });
                 let parameter = info.parameter(one);
                 let input = parameter.filter(|&p| declaration.parameters[p].input.is_some());
                 let state = declaration
@@ -546,11 +500,7 @@ impl Loader<'_> {
                     .map(|output| Source::Output { component, output })
                     .or_else(|| state.map(|state| Source::State { component, state }));
                 let input = input.map(|parameter| (component, parameter));
-                let meaning = Meaning {
-                    port,
-                    input,
-                    source,
-                };
+                let meaning = Meaning { port, input, source };
                 if port.is_some() || input.is_some() || source.is_some() {
                     return Ok(meaning);
                 }
@@ -572,15 +522,7 @@ impl Loader<'_> {
                     let names = declaration.ports.iter().map(|port| port.name);
                     return Err(self.suggest(error, port, names.collect::<Vec<_>>()));
                 };
-                self.port_variable(
-                    Port {
-                        component,
-                        port: index,
-                        place,
-                    },
-                    variable,
-                    end,
-                )
+                self.port_variable(Port { component, port: index, place }, variable, end)
             }
             [] => {
                 let message =
@@ -648,11 +590,7 @@ impl Loader<'_> {
         end: &End,
     ) -> Result<Meaning, Diagnostic> {
         let domain = self.domain(port);
-        let Some(found) = domain
-            .variables()
-            .iter()
-            .find(|known| known.name == variable)
-        else {
+        let Some(found) = domain.variables().iter().find(|known| known.name == variable) else {
             let message = format!("a {} port has no variable `{variable}`", domain.name());
             let error =
                 Diagnostic::error(Code::UnknownPort, message).at(end.at, "unknown variable");
@@ -668,10 +606,7 @@ impl Loader<'_> {
             place: port.place.unwrap_or(1),
             variable: *found,
         };
-        Ok(Meaning {
-            source: Some(source),
-            ..Meaning::default()
-        })
+        Ok(Meaning { source: Some(source), ..Meaning::default() })
     }
 }
 
@@ -720,10 +655,7 @@ fn wrong_source(connect: &Connect, meanings: &[Meaning]) -> Diagnostic {
 fn too_many_parts(end: &End) -> Diagnostic {
     let message = format!("`{}` has too many parts", end.text);
     Diagnostic::error(Code::UnknownPort, message)
-        .at(
-            end.at,
-            "expected \"component.port\" or \"component.port.variable\"",
-        )
+        .at(end.at, "expected \"component.port\" or \"component.port.variable\"")
         .help("parts of a sub-circuit are reached through its exposed ports")
 }
 

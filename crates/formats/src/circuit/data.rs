@@ -50,10 +50,7 @@ impl Loader<'_> {
     ) -> Option<Arc<Table>> {
         match &item.value {
             Val::Text(path) => {
-                let column = |index| Column {
-                    which: Which::Default(index),
-                    unit: None,
-                };
+                let column = |index| Column { which: Which::Default(index), unit: None };
                 self.data_file(name, rule, path, item.at, folder, (column(0), column(1)))
             }
             Val::List(pairs) => self.pairs(name, item, pairs, scope).map(Arc::new),
@@ -72,10 +69,8 @@ impl Loader<'_> {
     }
 
     fn pairs(&mut self, name: &str, item: &Item, pairs: &[Item], scope: &Scope) -> Option<Table> {
-        let (mut knots, mut values) = (
-            Vec::with_capacity(pairs.len()),
-            Vec::with_capacity(pairs.len()),
-        );
+        let (mut knots, mut values) =
+            (Vec::with_capacity(pairs.len()), Vec::with_capacity(pairs.len()));
         let mut places = Vec::with_capacity(pairs.len());
         let mut good = true;
         for pair in pairs {
@@ -85,10 +80,8 @@ impl Loader<'_> {
                 return None;
             };
             let [x, y] = &both[..] else {
-                let message = format!(
-                    "`{name}` takes pairs, but this list has {} entries",
-                    both.len()
-                );
+                let message =
+                    format!("`{name}` takes pairs, but this list has {} entries", both.len());
                 let error = Diagnostic::error(Code::TableMalformed, message)
                     .at(pair.at, "expected `[x, y]`")
                     .help(
@@ -170,11 +163,7 @@ impl Loader<'_> {
                 values.push(self.entry(name, cell, z_unit.as_ref(), scope)?);
             }
         }
-        Some(Table {
-            knots,
-            rows,
-            values,
-        })
+        Some(Table { knots, rows, values })
     }
 
     fn uneven(&mut self, name: &str, at: Span, a: &str, a_len: usize, b: &str, b_len: usize) {
@@ -255,10 +244,8 @@ impl Loader<'_> {
     /// At least two knots, increasing.
     fn check_knots(&mut self, name: &str, knots: &[f64], places: &[Span], at: Span) -> bool {
         if knots.len() < 2 {
-            let message = format!(
-                "`{name}` has {} of the at least 2 points that a curve needs",
-                knots.len()
-            );
+            let message =
+                format!("`{name}` has {} of the at least 2 points that a curve needs", knots.len());
             let error = Diagnostic::error(Code::TableTooShort, message)
                 .at(at, "too short")
                 .help("add points; for a constant give the same value twice");
@@ -271,10 +258,7 @@ impl Loader<'_> {
         let (before, after) = (knots[fall], knots[fall + 1]);
         let message = format!("`{name}` does not increase: {after} follows {before}");
         let error = Diagnostic::error(Code::TableNotIncreasing, message)
-            .at(
-                places.get(fall + 1).copied().unwrap_or(at),
-                "must be greater than the one before",
-            )
+            .at(places.get(fall + 1).copied().unwrap_or(at), "must be greater than the one before")
             .help("sort the points; for a jump, use two points that lie close together");
         self.report(error);
         false
@@ -394,9 +378,7 @@ impl Loader<'_> {
         if let Some(known) = self.curves.get(&columns) {
             return known.clone();
         }
-        let curve = self
-            .read_columns(name, rule, source, &columns, at)
-            .map(Arc::new);
+        let curve = self.read_columns(name, rule, source, &columns, at).map(Arc::new);
         self.curves.insert(columns, curve.clone());
         curve
     }
@@ -446,26 +428,17 @@ impl Loader<'_> {
             (Ok(x), Ok(y)) => (x, y),
             (x, y) => {
                 let errors = [x.err(), y.err()];
-                errors
-                    .into_iter()
-                    .flatten()
-                    .for_each(|error| self.report(error));
+                errors.into_iter().flatten().for_each(|error| self.report(error));
                 return None;
             }
         };
-        if let Some(error) = y
-            .unit
-            .as_ref()
-            .and_then(|unit| unit_mismatch(name, unit, rule))
-        {
+        if let Some(error) = y.unit.as_ref().and_then(|unit| unit_mismatch(name, unit, rule)) {
             let at = csv.header.get(y.index).map_or(at, |cell| cell.at);
             self.report(error.at(at, "wrong unit"));
             return None;
         }
-        let chosen = !matches!(
-            (&columns.x.which, &columns.y.which),
-            (Which::Default(_), Which::Default(_))
-        );
+        let chosen =
+            !matches!((&columns.x.which, &columns.y.which), (Which::Default(_), Which::Default(_)));
         let (rows, errors) = csv.rows(&x, &y, chosen);
         if !errors.is_empty() {
             for error in errors {
@@ -476,8 +449,7 @@ impl Loader<'_> {
         let knots: Vec<f64> = rows.iter().map(|row| row.0).collect();
         let places: Vec<Span> = rows.iter().map(|row| row.2).collect();
         let values = rows.iter().map(|row| row.1).collect();
-        self.check_knots(name, &knots, &places, at)
-            .then(|| Table::curve(knots, values))
+        self.check_knots(name, &knots, &places, at).then(|| Table::curve(knots, values))
     }
 }
 
@@ -519,22 +491,14 @@ struct Csv<'t> {
 
 impl<'t> Csv<'t> {
     fn new(text: &'t str, source: SourceId) -> Result<Self, Diagnostic> {
-        let mut csv = Self {
-            text,
-            source,
-            separator: b',',
-            header: Vec::new(),
-            start: 0,
-        };
+        let mut csv = Self { text, source, separator: b',', header: Vec::new(), start: 0 };
         if text.starts_with('\u{feff}') {
             csv.start = '\u{feff}'.len_utf8();
         }
         let Some((start, line)) = csv.lines().next() else {
-            return Err(
-                Diagnostic::error(Code::TableTooShort, "the data file is empty")
-                    .at(Span::new(source, 0..0), "no data")
-                    .help("is it the right file?"),
-            );
+            return Err(Diagnostic::error(Code::TableTooShort, "the data file is empty")
+                .at(Span::new(source, 0..0), "no data")
+                .help("is it the right file?"));
         };
         csv.separator = [b'\t', b';', b',']
             .into_iter()
@@ -554,15 +518,13 @@ impl<'t> Csv<'t> {
     fn lines(&self) -> impl Iterator<Item = (usize, &'t str)> + use<'t> {
         let mut at = self.start;
         let text = self.text;
-        text[self.start..]
-            .split_inclusive('\n')
-            .filter_map(move |line| {
-                let start = at;
-                at += line.len();
-                let content = line.trim();
-                let blank = content.is_empty() || content.starts_with('#');
-                (!blank).then(|| (start, line.trim_end_matches(['\n', '\r'])))
-            })
+        text[self.start..].split_inclusive('\n').filter_map(move |line| {
+            let start = at;
+            at += line.len();
+            let content = line.trim();
+            let blank = content.is_empty() || content.starts_with('#');
+            (!blank).then(|| (start, line.trim_end_matches(['\n', '\r'])))
+        })
     }
 
     fn cells(&self, start: usize, line: &'t str) -> Vec<Cell<'t>> {
@@ -578,10 +540,7 @@ impl<'t> Csv<'t> {
                 let text = raw.trim();
                 let offset = start + from + (raw.len() - raw.trim_start().len());
                 let place = Span::new(self.source, offset..offset + text.len());
-                cells.push(Cell {
-                    text: text.trim_matches('"').trim(),
-                    at: place,
-                });
+                cells.push(Cell { text: text.trim_matches('"').trim(), at: place });
                 from = at + 1;
             }
         }
@@ -593,11 +552,7 @@ impl<'t> Csv<'t> {
 
     /// Finds a column, and its unit: as the circuit says, else as the header says.
     fn find(&self, column: &Column, at: Span) -> Result<Found, Box<Diagnostic>> {
-        let names: Vec<&str> = self
-            .header
-            .iter()
-            .map(|cell| split_unit(cell.text).0)
-            .collect();
+        let names: Vec<&str> = self.header.iter().map(|cell| split_unit(cell.text).0).collect();
         let index = match &column.which {
             Which::Default(index) => *index,
             Which::Number(number) => number - 1,
@@ -687,16 +642,10 @@ fn number(cells: &[Cell], column: &Found, end: Span) -> Result<(f64, Span), Diag
             .help("columns are separated by commas, semicolons or tabs"));
     };
     match cell.text.parse::<f64>() {
-        Ok(value) if value.is_finite() => Ok((
-            column.unit.as_ref().map_or(value, |unit| unit.to_si(value)),
-            cell.at,
-        )),
-        _ if cell
-            .text
-            .replace(',', ".")
-            .parse::<f64>()
-            .is_ok_and(f64::is_finite) =>
-        {
+        Ok(value) if value.is_finite() => {
+            Ok((column.unit.as_ref().map_or(value, |unit| unit.to_si(value)), cell.at))
+        }
+        _ if cell.text.replace(',', ".").parse::<f64>().is_ok_and(f64::is_finite) => {
             let message = format!("`{}` has a decimal comma", cell.text);
             Err(Diagnostic::error(Code::DecimalComma, message)
                 .at(cell.at, "use a point")
@@ -707,11 +656,9 @@ fn number(cells: &[Cell], column: &Found, end: Span) -> Result<(f64, Span), Diag
             .help("fill in the number, or remove the line")),
         _ => {
             let shown: String = cell.text.chars().take(40).collect();
-            Err(
-                Diagnostic::error(Code::TableMalformed, format!("`{shown}` is not a number"))
-                    .at(cell.at, "expected a number")
-                    .help("correct the cell, or begin a comment line with `#`"),
-            )
+            Err(Diagnostic::error(Code::TableMalformed, format!("`{shown}` is not a number"))
+                .at(cell.at, "expected a number")
+                .help("correct the cell, or begin a comment line with `#`"))
         }
     }
 }
@@ -723,10 +670,7 @@ fn split_unit(text: &str) -> (&str, Option<&str>) {
             && let Some((name, unit)) = inner.split_once(open)
         {
             let unit = unit.trim();
-            return (
-                name.trim(),
-                (!unit.is_empty() && unit != "-").then_some(unit),
-            );
+            return (name.trim(), (!unit.is_empty() && unit != "-").then_some(unit));
         }
     }
     (text, None)

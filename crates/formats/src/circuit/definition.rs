@@ -109,11 +109,7 @@ impl Reader<'_> {
         // Takes its place first, so that sub-circuits can name it as their parent.
         let id = self.definitions.len();
         self.definitions.push(Rc::new(empty(&self.folder)));
-        let mut new = Definition {
-            name: name.to_owned(),
-            parent,
-            ..empty(&self.folder)
-        };
+        let mut new = Definition { name: name.to_owned(), parent, ..empty(&self.folder) };
         for (key, item) in table.entries {
             match key.name.as_str() {
                 "title" => new.title = self.text("title", item).map(|end| end.text),
@@ -171,10 +167,7 @@ impl Reader<'_> {
         let mut error = if is_file {
             Diagnostic::error(Code::UnknownKey, format!("a circuit has no key `{name}`"))
         } else {
-            Diagnostic::error(
-                Code::UnknownKey,
-                format!("a sub-circuit has no key `{name}`"),
-            )
+            Diagnostic::error(Code::UnknownKey, format!("a sub-circuit has no key `{name}`"))
         };
         error = error.at(key.at, "unknown");
         if !is_file && FILE_KEYS.contains(&name.as_str()) {
@@ -280,12 +273,12 @@ impl Reader<'_> {
                 );
                 What::Unknown
             }
-            (Some((_, item)), None) => self
-                .text(&format!("{}.type", key.name), item)
-                .map_or(What::Unknown, What::Type),
-            (None, Some((_, item))) => self
-                .text(&format!("{}.use", key.name), item)
-                .map_or(What::Unknown, What::Use),
+            (Some((_, item)), None) => {
+                self.text(&format!("{}.type", key.name), item).map_or(What::Unknown, What::Type)
+            }
+            (None, Some((_, item))) => {
+                self.text(&format!("{}.use", key.name), item).map_or(What::Unknown, What::Use)
+            }
             (None, None) => {
                 self.found.push(no_type(&key, &entries));
                 What::Unknown
@@ -308,10 +301,7 @@ impl Reader<'_> {
                 return Vec::new();
             }
         };
-        items
-            .into_iter()
-            .filter_map(|item| self.connect(item))
-            .collect()
+        items.into_iter().filter_map(|item| self.connect(item)).collect()
     }
 
     fn connect(&mut self, item: Item) -> Option<Connect> {
@@ -399,12 +389,7 @@ impl Reader<'_> {
             );
             return None;
         }
-        Some(Connect {
-            at,
-            ends,
-            from,
-            line,
-        })
+        Some(Connect { at, ends, from, line })
     }
 
     /// One text or a list of texts.
@@ -439,10 +424,7 @@ impl Reader<'_> {
             self.wrong_type("plot", &item, "a list of tables", help);
             return Vec::new();
         };
-        items
-            .into_iter()
-            .filter_map(|item| self.plot(item))
-            .collect()
+        items.into_iter().filter_map(|item| self.plot(item)).collect()
     }
 
     fn plot(&mut self, item: Item) -> Option<Plot> {
@@ -502,10 +484,7 @@ fn empty(folder: &Rc<Path>) -> Definition {
 
 /// The error for a value of another type than expected.
 pub(super) fn wrong_type(name: &str, item: &Item, expected: &str) -> Diagnostic {
-    let message = format!(
-        "`{name}` takes {expected}, but this is {}",
-        item.type_name()
-    );
+    let message = format!("`{name}` takes {expected}, but this is {}", item.type_name());
     Diagnostic::error(Code::WrongType, message).at(item.at, format!("expected {expected}"))
 }
 
@@ -519,17 +498,13 @@ fn no_type(key: &Key, entries: &[(Key, Item)]) -> Diagnostic {
             format!("`{outer}.{inner_name}` cannot be the name of a component: it has a dot"),
         )
         .at(inner.at, "")
-        .help(format!(
-            "name it `{outer}_{inner_name}`, or make `{outer}` a sub-circuit"
-        ));
+        .help(format!("name it `{outer}_{inner_name}`, or make `{outer}` a sub-circuit"));
     }
     let error = Diagnostic::error(Code::MissingKey, format!("`{}` has no type", key.name))
         .at(key.at, "needs `type` or `use`");
     let similar = |wanted: &str| {
         let names = entries.iter().map(|(key, _)| key.name.as_str());
-        names
-            .into_iter()
-            .find(|name| !fluxline_diagnostics::nearest(name, [wanted]).is_empty())
+        names.into_iter().find(|name| !fluxline_diagnostics::nearest(name, [wanted]).is_empty())
     };
     match similar("type").or_else(|| similar("use")) {
         Some(name) => error.help(format!("is `{name}` meant to be `type` or `use`?")),
@@ -542,9 +517,7 @@ fn no_type(key: &Key, entries: &[(Key, Item)]) -> Diagnostic {
 /// Letters, digits, `_` and `-`, not beginning with a digit or `-`.
 pub(super) fn is_name(name: &str) -> bool {
     let mut letters = name.bytes();
-    letters
-        .next()
-        .is_some_and(|b| b.is_ascii_alphabetic() || b == b'_')
+    letters.next().is_some_and(|b| b.is_ascii_alphabetic() || b == b'_')
         && letters.all(|b| b.is_ascii_alphanumeric() || b == b'_' || b == b'-')
 }
 
@@ -554,13 +527,7 @@ pub(super) fn name_help(name: &str) -> String {
     let mut better: String = name
         .chars()
         .take(64)
-        .map(|c| {
-            if c.is_ascii_alphanumeric() || c == '_' || c == '-' {
-                c
-            } else {
-                '_'
-            }
-        })
+        .map(|c| if c.is_ascii_alphanumeric() || c == '_' || c == '-' { c } else { '_' })
         .collect();
     if better.starts_with(|c: char| c.is_ascii_digit() || c == '-') {
         better.insert(0, '_');

@@ -41,10 +41,7 @@ impl Fluids {
     }
 
     fn all_names(&self) -> Vec<&str> {
-        let mut names = self
-            .parent
-            .as_ref()
-            .map_or_else(Vec::new, |parent| parent.all_names());
+        let mut names = self.parent.as_ref().map_or_else(Vec::new, |parent| parent.all_names());
         names.extend(self.names.keys().map(String::as_str));
         names.sort_unstable();
         names.dedup();
@@ -80,11 +77,7 @@ impl Loader<'_> {
         let (run, spans) =
             self.settings::<RunSettings>("run", definition.run.as_ref(), &[], &definition, &scope);
         if let Some(run) = &run {
-            self.check_times(
-                run,
-                &spans,
-                definition.run.as_ref().map(|section| section.key.at),
-            );
+            self.check_times(run, &spans, definition.run.as_ref().map(|section| section.key.at));
             self.main_step = Some(run.step);
         }
         let (lines, _) = self.settings::<LineDefaults>(
@@ -109,13 +102,8 @@ impl Loader<'_> {
             title = Some(self.sources.slice(setting.item.at).to_owned());
         }
         let plots = definition.plots.iter().map(|plot| {
-            let joined = || {
-                plot.variables
-                    .iter()
-                    .map(|v| v.text.as_str())
-                    .collect::<Vec<_>>()
-                    .join(", ")
-            };
+            let joined =
+                || plot.variables.iter().map(|v| v.text.as_str()).collect::<Vec<_>>().join(", ");
             Plot {
                 title: plot.title.clone().unwrap_or_else(joined),
                 variables: plot.variables.iter().map(pattern).collect(),
@@ -124,21 +112,9 @@ impl Loader<'_> {
         let plots = plots.collect();
 
         let fluids = self.fluids(&definition, &scope, None);
-        let frame = Frame {
-            id: root,
-            prefix: String::new(),
-            fluids,
-            rate: 0,
-        };
+        let frame = Frame { id: root, prefix: String::new(), fluids, rate: 0 };
         self.expand(&definition, &scope, &frame);
-        Some(Settings {
-            title,
-            run: run?,
-            lines: lines?,
-            recording: recording?,
-            record,
-            plots,
-        })
+        Some(Settings { title, run: run?, lines: lines?, recording: recording?, record, plots })
     }
 
     /// A table of settings; its values where it has an error are the defaults.
@@ -163,12 +139,7 @@ impl Loader<'_> {
             folder: &definition.folder,
         };
         let entries = section.map_or(&[][..], |section| &section.table.entries);
-        let read = self.values(
-            &owner,
-            &info,
-            entries.iter().map(|(key, item)| (key, item)),
-            scope,
-        );
+        let read = self.values(&owner, &info, entries.iter().map(|(key, item)| (key, item)), scope);
         (M::from_values(&read.values), read.spans)
     }
 
@@ -194,10 +165,7 @@ impl Loader<'_> {
                     seconds(length)
                 ),
                 at(RunSettings::STEP).or(at(RunSettings::STOP)),
-                format!(
-                    "a thousandth of the run would be \"{}\"",
-                    seconds(length / 1000.0)
-                ),
+                format!("a thousandth of the run would be \"{}\"", seconds(length / 1000.0)),
             )
         } else {
             return;
@@ -209,10 +177,8 @@ impl Loader<'_> {
     }
 
     fn record_patterns(&mut self, definition: &Definition) -> Vec<Pattern> {
-        let Some((_, item)) = definition
-            .record
-            .as_ref()
-            .and_then(|section| section.table.get("variables"))
+        let Some((_, item)) =
+            definition.record.as_ref().and_then(|section| section.table.get("variables"))
         else {
             return Vec::new();
         };
@@ -221,11 +187,7 @@ impl Loader<'_> {
             found: &mut self.found,
             folder: definition.folder.clone(),
         };
-        reader
-            .patterns("record.variables", item.clone())
-            .iter()
-            .map(pattern)
-            .collect()
+        reader.patterns("record.variables", item.clone()).iter().map(pattern).collect()
     }
 
     /// The fluids of a circuit, added to those around it.
@@ -251,17 +213,12 @@ impl Loader<'_> {
                         .help("`[fluid]` is short for `[fluids.main]`: remove one of them");
                 self.report(error);
             }
-            let shown = if is_short {
-                "fluid".to_owned()
-            } else {
-                format!("fluids.{name}")
-            };
+            let shown = if is_short { "fluid".to_owned() } else { format!("fluids.{name}") };
             if is_root {
                 // Both spellings on the command line.
                 let alias = if is_short { "fluids.main" } else { "fluid" };
                 if is_short || name == "main" {
-                    self.overrides
-                        .join(&format!("[{alias}]"), &format!("[{shown}]"));
+                    self.overrides.join(&format!("[{alias}]"), &format!("[{shown}]"));
                 }
             }
             let (settings, _) = self.settings_at::<FluidSettings>(
@@ -286,11 +243,7 @@ impl Loader<'_> {
                 index
             }
         };
-        Rc::new(Fluids {
-            names,
-            default,
-            parent,
-        })
+        Rc::new(Fluids { names, default, parent })
     }
 
     /// Settings that the command line may change only in the circuit itself.
@@ -414,10 +367,8 @@ impl Loader<'_> {
         let (instance, open) = instance;
         for (parameter, missing) in open {
             let missing = match self.chain.last() {
-                Some(inner) => missing.also(
-                    inner.at,
-                    format!("in the sub-circuit used here as `{}`", inner.name),
-                ),
+                Some(inner) => missing
+                    .also(inner.at, format!("in the sub-circuit used here as `{}`", inner.name)),
                 None => missing,
             };
             self.open_inputs.push((index, parameter, missing));
@@ -448,16 +399,9 @@ impl Loader<'_> {
             extra: &["fluid", "description"],
             folder: &definition.folder,
         };
-        let read = self.values(
-            &owner,
-            info,
-            entries.iter().map(|(key, item)| (key, item)),
-            scope,
-        );
+        let read = self.values(&owner, info, entries.iter().map(|(key, item)| (key, item)), scope);
         let fluid = match info.parameter("fluid") {
-            None => self
-                .fluid_of(name, &full, entries, frame)
-                .unwrap_or(frame.fluids.default),
+            None => self.fluid_of(name, &full, entries, frame).unwrap_or(frame.fluids.default),
             Some(_) => frame.fluids.default,
         };
         let instance = Instance {
@@ -506,10 +450,7 @@ impl Loader<'_> {
         }
         let inner = format!("{full}.");
         for setting in &self.overrides.settings {
-            let path = setting
-                .path
-                .strip_prefix("components.")
-                .unwrap_or(&setting.path);
+            let path = setting.path.strip_prefix("components.").unwrap_or(&setting.path);
             if path.starts_with(&inner) {
                 setting.used.set(true);
             }
@@ -534,11 +475,7 @@ impl Loader<'_> {
             let mut names = vec![self.definitions[self.root].name.clone()];
             names.extend(ids().map(|id| self.definitions[id].name.clone()));
             names.push(used.name.clone());
-            let walk = names
-                .iter()
-                .map(|name| format!("`{name}`"))
-                .collect::<Vec<_>>()
-                .join(" → ");
+            let walk = names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(" → ");
             let message = format!("the sub-circuit `{}` contains itself: {walk}", used.name);
             let error = Diagnostic::error(Code::SubcircuitIncludesItself, message)
                 .at(name.at, "used here again")
@@ -557,33 +494,19 @@ impl Loader<'_> {
 
         let given = self.given(part, &full, &used, scope);
         let rate = match self.special(&full, "step", &part.entries) {
-            Some(item) => self
-                .rate(&part.key.name, &item, scope)
-                .unwrap_or(frame.rate),
+            Some(item) => self.rate(&part.key.name, &item, scope).unwrap_or(frame.rate),
             None => frame.rate,
         };
         let chosen = self.fluid_of(&part.key.name, &full, &part.entries, frame);
 
-        self.chain.push(Use {
-            name: full.clone(),
-            at: part.key.at,
-            definition: id,
-        });
+        self.chain.push(Use { name: full.clone(), at: part.key.at, definition: id });
         let inner = self.scope(&used, given, false);
         let mut fluids = self.fluids(&used, &inner, Some(frame.fluids.clone()));
         if let Some(chosen) = chosen {
-            fluids = Rc::new(Fluids {
-                names: HashMap::new(),
-                default: chosen,
-                parent: Some(fluids),
-            });
+            fluids =
+                Rc::new(Fluids { names: HashMap::new(), default: chosen, parent: Some(fluids) });
         }
-        let frame = Frame {
-            id,
-            prefix: full,
-            fluids,
-            rate,
-        };
+        let frame = Frame { id, prefix: full, fluids, rate };
         let ports = self.expand(&used, &inner, &frame);
         self.chain.pop();
         Local::Subcircuit(id, Rc::new(ports))
@@ -607,13 +530,7 @@ impl Loader<'_> {
             .filter(|setting| !EXTRA.contains(&setting.key.as_str()))
             .map(|setting| {
                 setting.used.set(true);
-                (
-                    Key {
-                        name: setting.key.clone(),
-                        at: setting.at,
-                    },
-                    setting.item.clone(),
-                )
+                (Key { name: setting.key.clone(), at: setting.at }, setting.item.clone())
             })
             .collect();
         for (key, item) in overrides.iter().chain(&part.entries) {
@@ -652,14 +569,7 @@ impl Loader<'_> {
                 Val::Text(text) => text.clone(),
                 _ => self.sources.slice(item.at).to_owned(),
             };
-            given.insert(
-                name.clone(),
-                Given {
-                    value,
-                    text,
-                    at: item.at,
-                },
-            );
+            given.insert(name.clone(), Given { value, text, at: item.at });
         }
         given
     }
@@ -679,37 +589,29 @@ impl Loader<'_> {
             }
         };
         if step.dimension != Dimension::TIME {
-            let message = format!(
-                "`{shown}` is a time, but this is {}",
-                step.dimension.with_article()
-            );
+            let message =
+                format!("`{shown}` is a time, but this is {}", step.dimension.with_article());
             let error = Diagnostic::error(Code::WrongDimension, message);
             self.report(error.at(item.at, "expected a time such as \"0.02 ms\""));
             return None;
         }
         let main = self.main_step?;
-        let time = |value: f64| Quantity::new(value, Dimension::TIME).to_string();
+        let time = |value: f64| format!("{:.9}", Quantity::new(value, Dimension::TIME));
         const MOST: f64 = 1e6;
         let ratio = main / step.value;
         let whole = ratio.round();
         let fits = ratio > 0.0 && whole >= 1.0 && (ratio - whole).abs() <= 1e-9 * whole;
         if !fits || whole > MOST {
-            let nearest = if ratio > 0.0 {
-                whole.clamp(1.0, MOST)
-            } else {
-                1.0
-            };
+            let nearest = if ratio > 0.0 { whole.clamp(1.0, MOST) } else { 1.0 };
             let message = format!(
-                "the step of `{name}`, {}, does not divide the main step, {}, by a whole number",
+                "the step of `{name}`, {}, does not divide the main step of {} by a whole number",
                 time(step.value),
                 time(main)
             );
+            // As an expression: a third has no exact decimal number.
             let error = Diagnostic::error(Code::SubcircuitStep, message)
                 .at(item.at, "does not fit")
-                .help(format!(
-                    "the nearest that does is \"{}\", a {nearest}th of the main step",
-                    time(main / nearest)
-                ));
+                .help(format!("write `step = \"{}/{nearest}\"`", time(main)));
             self.report(error);
             return None;
         }
@@ -748,9 +650,7 @@ impl Loader<'_> {
         let error = if definition.folder.join(&file).is_file() {
             error.help(format!("for the file write `use = \"{file}\"`"))
         } else if self.registry.get(text).is_some() {
-            error.help(format!(
-                "for a component of the library write `type = \"{text}\"`"
-            ))
+            error.help(format!("for a component of the library write `type = \"{text}\"`"))
         } else if visible.is_empty() {
             error.help(format!(
                 "define it as `[subcircuits.{text}]`, or name a file: `use = \"{file}\"`"
@@ -781,10 +681,8 @@ impl Loader<'_> {
                 }
             },
             Err(error) => {
-                let message = format!(
-                    "the sub-circuit `{shown}` cannot be read: {}",
-                    error.reason()
-                );
+                let message =
+                    format!("the sub-circuit `{shown}` cannot be read: {}", error.reason());
                 let problem = Diagnostic::error(error.code(Code::SubcircuitNotFound), message)
                     .at(name.at, "used here")
                     .help("a path is relative to the file that names it");
@@ -798,8 +696,5 @@ impl Loader<'_> {
 }
 
 fn pattern(end: &End) -> Pattern {
-    Pattern {
-        text: end.text.clone(),
-        span: Some(end.at),
-    }
+    Pattern { text: end.text.clone(), span: Some(end.at) }
 }

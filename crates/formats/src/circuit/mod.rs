@@ -55,9 +55,7 @@ pub(crate) fn load_file(path: &Path, registry: &Registry, overrides: &[Override]
         },
         Err(error) => {
             let message = format!("`{name}` cannot be read: {}", error.reason());
-            loader
-                .found
-                .push(Diagnostic::error(error.code(Code::CannotRead), message));
+            loader.found.push(Diagnostic::error(error.code(Code::CannotRead), message));
             None
         }
     };
@@ -74,9 +72,7 @@ pub(crate) fn load_text(
     let mut loader = Loader::new(registry, overrides);
     let root = if text.len() as u64 > MAX_FILE {
         let message = format!("`{name}` cannot be read: {}", ReadError::TooLarge.reason());
-        loader
-            .found
-            .push(Diagnostic::error(Code::FileTooLarge, message));
+        loader.found.push(Diagnostic::error(Code::FileTooLarge, message));
         None
     } else {
         let source = loader.sources.add(name, text);
@@ -86,9 +82,7 @@ pub(crate) fn load_text(
 }
 
 fn stem(path: &Path) -> String {
-    let stem = path
-        .file_stem()
-        .map(|stem| stem.to_string_lossy().into_owned());
+    let stem = path.file_stem().map(|stem| stem.to_string_lossy().into_owned());
     stem.unwrap_or_default()
 }
 
@@ -232,10 +226,9 @@ impl<'r> Loader<'r> {
     /// Adds a problem; inside a sub-circuit it also shows where that is used.
     fn report(&mut self, problem: Diagnostic) {
         let problem = match self.chain.last() {
-            Some(inner) => problem.also(
-                inner.at,
-                format!("in the sub-circuit used here as `{}`", inner.name),
-            ),
+            Some(inner) => {
+                problem.also(inner.at, format!("in the sub-circuit used here as `{}`", inner.name))
+            }
             None => problem,
         };
         self.found.push(problem);
@@ -257,22 +250,14 @@ impl<'r> Loader<'r> {
 
     /// The dimension of a declared unit.
     fn dimension(&mut self, unit: &'static str) -> Option<Dimension> {
-        let parse = || {
-            fluxline_units::Unit::parse(unit)
-                .ok()
-                .map(|unit| unit.dimension())
-        };
+        let parse = || fluxline_units::Unit::parse(unit).ok().map(|unit| unit.dimension());
         *self.dimensions.entry(unit).or_insert_with(parse)
     }
 
     fn finish(mut self, root: Option<DefinitionId>, stem: &str) -> Loaded {
         let circuit = root.and_then(|root| self.circuit(root, stem));
         let circuit = circuit.filter(|_| !self.found.has_errors());
-        Loaded {
-            circuit,
-            diagnostics: self.found,
-            sources: self.sources,
-        }
+        Loaded { circuit, diagnostics: self.found, sources: self.sources }
     }
 
     /// Where things stand that the file leaves out.

@@ -28,18 +28,12 @@ pub struct Override {
 impl Override {
     /// From a name and a value.
     pub fn new(name: &str, value: &str) -> Self {
-        Self {
-            argument: format!("{name}={value}"),
-            equals: Some(name.len()),
-        }
+        Self { argument: format!("{name}={value}"), equals: Some(name.len()) }
     }
 
     /// From the argument of `--set`. One without `=` is reported when the circuit is loaded.
     pub fn parse(argument: &str) -> Self {
-        Self {
-            argument: argument.to_owned(),
-            equals: argument.find('='),
-        }
+        Self { argument: argument.to_owned(), equals: argument.find('=') }
     }
 }
 
@@ -125,10 +119,7 @@ impl Overrides {
     /// Gives what one owner has to another.
     pub fn join(&mut self, from: &str, to: &str) {
         if let Some(indices) = self.by_owner.remove(from) {
-            self.by_owner
-                .entry(to.to_owned())
-                .or_default()
-                .extend(indices);
+            self.by_owner.entry(to.to_owned()).or_default().extend(indices);
         }
     }
 
@@ -150,10 +141,9 @@ fn owner_of(path: &str) -> Option<(String, &str)> {
     Some(match parts[..] {
         ["title"] => ("[title]".to_owned(), path),
         [name] => ("[parameters]".to_owned(), name),
-        [
-            section @ ("run" | "lines" | "record" | "parameters" | "fluid"),
-            name,
-        ] => (format!("[{section}]"), name),
+        [section @ ("run" | "lines" | "record" | "parameters" | "fluid"), name] => {
+            (format!("[{section}]"), name)
+        }
         ["fluids", fluid, name] => (format!("[fluids.{fluid}]"), name),
         ["components", ref rest @ .., name] if !rest.is_empty() => (rest.join("."), name),
         [ref rest @ .., name] => (rest.join("."), name),
@@ -190,20 +180,10 @@ impl Loader<'_> {
     /// Reports values that nothing in the circuit took.
     pub(super) fn report_unused_overrides(&mut self, root: DefinitionId) {
         let overrides = std::mem::take(&mut self.overrides);
-        for setting in overrides
-            .settings
-            .iter()
-            .filter(|setting| !setting.used.get())
-        {
-            let path = setting
-                .path
-                .strip_prefix("components.")
-                .unwrap_or(&setting.path);
+        for setting in overrides.settings.iter().filter(|setting| !setting.used.get()) {
+            let path = setting.path.strip_prefix("components.").unwrap_or(&setting.path);
             let definition = self.definitions[root].clone();
-            let names = definition
-                .parameters
-                .iter()
-                .map(|(key, _)| key.name.as_str());
+            let names = definition.parameters.iter().map(|(key, _)| key.name.as_str());
             let Some((owner, _)) = path.rsplit_once('.') else {
                 let message = format!("the circuit has no parameter `{path}`");
                 let error = Diagnostic::error(Code::UnknownParameter, message)
@@ -226,12 +206,8 @@ impl Loader<'_> {
                 let error = Diagnostic::error(Code::UnknownComponent, message)
                     .at(setting.at, "unknown component");
                 let parts = definition.parts.iter().map(|part| part.key.name.clone());
-                let all: Vec<String> = self
-                    .components
-                    .iter()
-                    .map(|c| c.name.clone())
-                    .chain(parts)
-                    .collect();
+                let all: Vec<String> =
+                    self.components.iter().map(|c| c.name.clone()).chain(parts).collect();
                 self.suggest(error, owner, all.iter().map(String::as_str))
             };
             self.found.push(error);

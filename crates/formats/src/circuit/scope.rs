@@ -85,20 +85,15 @@ impl Loader<'_> {
         for (key, _) in &definition.parameters {
             let index = scope.parameters.len();
             scope.index.insert(key.name.clone(), index);
-            scope.parameters.push(Named {
-                value: None,
-                used: Cell::new(false),
-            });
+            scope.parameters.push(Named { value: None, used: Cell::new(false) });
         }
         // Values from the command line stand in place of those of the file.
         let mut replaced: HashMap<&str, Item> = HashMap::new();
         if is_root {
             for index in self.overrides.of("[parameters]") {
                 let setting = &self.overrides.settings[index];
-                if let Some((key, _)) = definition
-                    .parameters
-                    .iter()
-                    .find(|(key, _)| key.name == setting.key)
+                if let Some((key, _)) =
+                    definition.parameters.iter().find(|(key, _)| key.name == setting.key)
                 {
                     setting.used.set(true);
                     replaced.insert(&key.name, setting.item.clone());
@@ -137,13 +132,15 @@ impl Loader<'_> {
                 },
                 (None, None) => continue,
             };
-            self.check_replacement(key, item, &new, &scope);
+            if !self.check_replacement(key, item, &new, &scope) {
+                silence(&mut scope, &pending, &key.name);
+            }
         }
         scope
     }
 
     /// A value that replaces another must be of the same kind.
-    fn check_replacement(&mut self, key: &Key, item: &Item, new: &Given, scope: &Scope) {
+    fn check_replacement(&mut self, key: &Key, item: &Item, new: &Given, scope: &Scope) -> bool {
         let dimension = match &item.value {
             Val::Text(text) => {
                 let lookup = |name: &str| scope.value(name).map(|value| value.dimension);
@@ -167,7 +164,9 @@ impl Loader<'_> {
                 .at(new.at, format!("expected {}", expected.with_article()))
                 .also(item.at, "the value that it replaces");
             self.report(error);
+            return false;
         }
+        true
     }
 
     fn pending<'d>(&mut self, key: &'d Key, item: &'d Item, scope: &Scope) -> Pending<'d> {
@@ -250,27 +249,19 @@ impl Loader<'_> {
 
     /// Reports a circle: each member with the place where it names the next.
     fn circle(&mut self, circle: &[(usize, usize)], pending: &[Pending]) {
-        let names: Vec<&str> = circle
-            .iter()
-            .map(|(index, _)| pending[*index].key.name.as_str())
-            .collect();
+        let names: Vec<&str> =
+            circle.iter().map(|(index, _)| pending[*index].key.name.as_str()).collect();
         let message = match names[..] {
             [one] => format!("the parameter `{one}` depends on itself"),
             _ => {
                 const SHOWN: usize = 12;
-                let mut walk: Vec<String> = names
-                    .iter()
-                    .take(SHOWN)
-                    .map(|name| format!("`{name}`"))
-                    .collect();
+                let mut walk: Vec<String> =
+                    names.iter().take(SHOWN).map(|name| format!("`{name}`")).collect();
                 if names.len() > SHOWN {
                     walk.push(format!("… ({} more)", names.len() - SHOWN));
                 }
                 walk.push(format!("`{}`", names[0]));
-                format!(
-                    "parameters depend on each other in a circle: {}",
-                    walk.join(" → ")
-                )
+                format!("parameters depend on each other in a circle: {}", walk.join(" → "))
             }
         };
         let mut error = Diagnostic::error(Code::CircularParameters, message);
@@ -280,11 +271,7 @@ impl Loader<'_> {
             };
             let target = names[(step + 1) % names.len()];
             let text = format!("`{}` needs `{target}`", names[step]);
-            error = if step == 0 {
-                error.at(*at, text)
-            } else {
-                error.also(*at, text)
-            };
+            error = if step == 0 { error.at(*at, text) } else { error.also(*at, text) };
         }
         self.report(error.help("give one of them a value of its own"));
     }
@@ -301,6 +288,25 @@ impl Loader<'_> {
                         .help("use it in an expression, or remove it"),
                 );
             }
+        }
+    }
+}
+
+/// Takes the value from a parameter and from all that depend on it, so that one mistake is
+/// reported once.
+fn silence(scope: &mut Scope, pending: &[Pending], name: &str) {
+    let mut dependents: Vec<Vec<usize>> = vec![Vec::new(); pending.len()];
+    for (index, parameter) in pending.iter().enumerate() {
+        for (need, _) in &parameter.needs {
+            dependents[*need].push(index);
+        }
+    }
+    let mut open: Vec<usize> = scope.index.get(name).copied().into_iter().collect();
+    let mut seen = vec![false; pending.len()];
+    while let Some(index) = open.pop() {
+        if !std::mem::replace(&mut seen[index], true) {
+            scope.parameters[index].value = None;
+            open.append(&mut dependents[index]);
         }
     }
 }

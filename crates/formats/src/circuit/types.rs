@@ -88,19 +88,14 @@ impl Loader<'_> {
 /// The type that bears a name in another tool, or without its domain.
 fn by_other_name(registry: &Registry, name: &str) -> Option<&'static str> {
     let fits = |declaration: &Declaration| {
-        let own = declaration
-            .name
-            .split_once('.')
-            .is_some_and(|(_, last)| last == name);
+        let own = declaration.name.split_once('.').is_some_and(|(_, last)| last == name);
         let aliases = declaration.aliases.iter();
         own || aliases.into_iter().any(|alias| {
             *alias == name || alias.split_once(':').is_some_and(|(_, last)| last == name)
         })
     };
     let mut types = registry.types().iter().map(|kind| kind.declaration);
-    types
-        .find(|declaration| fits(declaration))
-        .map(|declaration| declaration.name)
+    types.find(|declaration| fits(declaration)).map(|declaration| declaration.name)
 }
 
 fn prepare(declaration: &'static Declaration, rules: Rules) -> TypeInfo {
@@ -113,32 +108,13 @@ fn prepare(declaration: &'static Declaration, rules: Rules) -> TypeInfo {
     for (index, port) in declaration.ports.iter().enumerate() {
         ports.extend(port.aliases.iter().map(|alias| (*alias, index)));
     }
-    parameters.extend(
-        declaration
-            .parameters
-            .iter()
-            .enumerate()
-            .map(|(i, p)| (p.name, i)),
-    );
-    ports.extend(
-        declaration
-            .ports
-            .iter()
-            .enumerate()
-            .map(|(i, p)| (p.name, i)),
-    );
+    parameters.extend(declaration.parameters.iter().enumerate().map(|(i, p)| (p.name, i)));
+    ports.extend(declaration.ports.iter().enumerate().map(|(i, p)| (p.name, i)));
     let required = declaration.parameters.iter().enumerate();
-    let required = required
-        .filter(|(_, p)| p.required())
-        .map(|(i, _)| i)
-        .collect();
+    let required = required.filter(|(_, p)| p.required()).map(|(i, _)| i).collect();
     TypeInfo {
         declaration,
-        defaults: rules
-            .parameters
-            .iter()
-            .map(|rule| rule.default.clone())
-            .collect(),
+        defaults: rules.parameters.iter().map(|rule| rule.default.clone()).collect(),
         rules,
         required,
         parameters,

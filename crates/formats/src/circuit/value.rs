@@ -56,10 +56,7 @@ impl Loader<'_> {
                 continue;
             }
             setting.used.set(true);
-            let key = Key {
-                name: setting.key.clone(),
-                at: setting.at,
-            };
+            let key = Key { name: setting.key.clone(), at: setting.at };
             let item = setting.item.clone();
             match info.parameter(&key.name) {
                 Some(parameter) => {
@@ -110,11 +107,7 @@ impl Loader<'_> {
                 }
             }
         }
-        Values {
-            values,
-            spans,
-            open_inputs,
-        }
+        Values { values, spans, open_inputs }
     }
 
     fn unknown_parameter(&mut self, owner: &Owner, info: &TypeInfo, key: &Key, item: &Item) {
@@ -134,25 +127,17 @@ impl Loader<'_> {
         if let Val::Table(table) = &item.value
             && (table.get("type").is_some() || table.get("use").is_some())
         {
-            let message = format!(
-                "`{}.{name}` cannot be the name of a component: it has a dot",
-                owner.name
-            );
+            let message =
+                format!("`{}.{name}` cannot be the name of a component: it has a dot", owner.name);
             let error = Diagnostic::error(Code::BadName, message)
                 .at(key.at, "")
-                .help(format!(
-                    "name it `{0}_{name}`, or make `{0}` a sub-circuit",
-                    owner.name
-                ));
+                .help(format!("name it `{0}_{name}`, or make `{0}` a sub-circuit", owner.name));
             self.report(error);
             return;
         }
         let error = Diagnostic::error(
             Code::UnknownParameter,
-            format!(
-                "`{}` ({}) has no parameter `{name}`",
-                owner.name, declaration.name
-            ),
+            format!("`{}` ({}) has no parameter `{name}`", owner.name, declaration.name),
         )
         .at(key.at, "unknown parameter")
         .on(Place::component(owner.full).parameter(name));
@@ -164,10 +149,7 @@ impl Loader<'_> {
         } else if declaration.output(name).is_some()
             || declaration.states.iter().any(|state| state.name == name)
         {
-            error.note(format!(
-                "`{name}` is a result of `{}`, not a parameter",
-                owner.name
-            ))
+            error.note(format!("`{name}` is a result of `{}`, not a parameter", owner.name))
         } else {
             self.suggest(error, name, valid)
         };
@@ -185,10 +167,7 @@ impl Loader<'_> {
     ) -> Option<Value> {
         let parameter = &info.declaration.parameters[index];
         let rule = &info.rules.parameters[index];
-        let name = Name {
-            owner,
-            parameter: parameter.name,
-        };
+        let name = Name { owner, parameter: parameter.name };
         match parameter.kind {
             Kind::Quantity | Kind::OptionalQuantity => {
                 let value = self.quantity(&name, info, index, item, scope)?;
@@ -252,9 +231,7 @@ impl Loader<'_> {
     }
 
     fn is_override(&self, item: &Item) -> bool {
-        self.sources
-            .get(item.at.source)
-            .is_some_and(|source| source.name() == "--set")
+        self.sources.get(item.at.source).is_some_and(|source| source.name() == "--set")
     }
 
     /// A quantity of the parameter's dimension, in SI units.
@@ -315,9 +292,7 @@ impl Loader<'_> {
         .on(name.place());
         let rounded = value.round();
         let error = match quantity.dimension.is_dimensionless() && rounded.abs() < LIMIT {
-            true => error.help(format!(
-                "write {rounded}, or round the expression: `round(…)`"
-            )),
+            true => error.help(format!("write {rounded}, or round the expression: `round(…)`")),
             false => error.help("give a number without a unit"),
         };
         self.report(error);
@@ -344,10 +319,7 @@ impl Loader<'_> {
             };
             let message = format!("`{name}` cannot be \"{text}\"");
             let error = Diagnostic::error(code, message)
-                .at(
-                    item.at,
-                    format!("expected {}", list_names(words.iter().copied())),
-                )
+                .at(item.at, format!("expected {}", list_names(words.iter().copied())))
                 .on(name.place());
             let near = fluxline_diagnostics::nearest(text, words.iter().copied());
             self.report(match near.first() {
@@ -373,11 +345,7 @@ impl Loader<'_> {
             (End::Max, true) => format!("at most {}", shown(bound.value)),
             (End::Max, false) => format!("less than {}", shown(bound.value)),
         };
-        let message = format!(
-            "`{name}` is {}, but must be {}",
-            shown(value),
-            limit(bound, end)
-        );
+        let message = format!("`{name}` is {}, but must be {}", shown(value), limit(bound, end));
         let error = Diagnostic::error(Code::OutOfRange, message)
             .at(item.at, format!("must be {}", limit(bound, end)))
             .on(name.place());
@@ -471,23 +439,16 @@ impl Loader<'_> {
         let mut code = expression_code(error);
         let is_empty = matches!(&item.value, Val::Text(text) if text.trim().is_empty());
         if is_empty {
-            let error = Diagnostic::error(
-                Code::UnparsableQuantity,
-                format!("`{name}` is an empty text"),
-            )
-            .at(item.at, "expected a quantity")
-            .help("write a number and a unit, such as \"120 bar\"");
+            let error =
+                Diagnostic::error(Code::UnparsableQuantity, format!("`{name}` is an empty text"))
+                    .at(item.at, "expected a quantity")
+                    .help("write a number and a unit, such as \"120 bar\"");
             self.report(error);
             return;
         }
         let mut reason = error.to_string();
         let mut helps: Vec<String> = error.suggestion().into_iter().collect();
-        if let ExprError::UnknownName {
-            name: unknown,
-            after_unit,
-            ..
-        } = error
-        {
+        if let ExprError::UnknownName { name: unknown, after_unit, .. } = error {
             let near = fluxline_diagnostics::nearest(unknown, scope.names());
             if *after_unit && near.is_empty() && !helps.is_empty() {
                 code = Code::UnknownUnit;
@@ -579,11 +540,7 @@ fn wrong_dimension(
     let error = Diagnostic::error(Code::WrongDimension, message)
         .at(
             item.at,
-            format!(
-                "expected {} such as {}",
-                expected.with_article(),
-                example(info, index)
-            ),
+            format!("expected {} such as {}", expected.with_article(), example(info, index)),
         )
         .on(name.place());
     if found.dimension.is_dimensionless() {
@@ -598,13 +555,8 @@ fn wrong_dimension(
     let fits = |(other, _): &(usize, &'static str)| {
         *other != index && info.rules.parameters[*other].unit.dimension() == found.dimension
     };
-    let others: Vec<&str> = info
-        .parameter_names()
-        .enumerate()
-        .filter(fits)
-        .map(|(_, name)| name)
-        .take(3)
-        .collect();
+    let others: Vec<&str> =
+        info.parameter_names().enumerate().filter(fits).map(|(_, name)| name).take(3).collect();
     match others.is_empty() {
         true => error,
         false => error.help(format!("did you mean {}?", list_names(others))),
@@ -613,10 +565,7 @@ fn wrong_dimension(
 
 /// A value as a file would give it, in quotes.
 fn example(info: &TypeInfo, index: usize) -> String {
-    let (parameter, rule) = (
-        &info.declaration.parameters[index],
-        &info.rules.parameters[index],
-    );
+    let (parameter, rule) = (&info.declaration.parameters[index], &info.rules.parameters[index]);
     let dimension: Dimension = rule.unit.dimension();
     match (parameter.default, display_unit(dimension)) {
         (Some(text), _)
@@ -673,9 +622,7 @@ fn user_unit(item: &Item, rule: &Rule) -> Option<Unit> {
     let mut end = 0;
     while end < bytes.len() {
         let exponent = matches!(bytes[end], b'e' | b'E')
-            && bytes
-                .get(end + 1)
-                .is_some_and(|b| b.is_ascii_digit() || matches!(b, b'+' | b'-'));
+            && bytes.get(end + 1).is_some_and(|b| b.is_ascii_digit() || matches!(b, b'+' | b'-'));
         if exponent {
             end += 2;
         } else if bytes[end].is_ascii_digit() || bytes[end] == b'.' {
