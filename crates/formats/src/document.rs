@@ -37,7 +37,7 @@ impl Document {
     /// [`Override`](crate::Override).
     pub fn get(&self, name: &str) -> Option<String> {
         let mut item = self.toml.as_item();
-        for part in path(name, &self.toml) {
+        for part in path(name) {
             item = item.get(part)?;
         }
         let value = item.as_value()?;
@@ -54,7 +54,7 @@ impl Document {
     /// Changes or adds the value at a name. Numbers, `true`, `false`, lists and inline tables are
     /// written as such, all else as a text. The table must exist.
     pub fn set(&mut self, name: &str, value: &str) -> Result<(), Diagnostic> {
-        let parts: Vec<String> = path(name, &self.toml).into_iter().map(str::to_owned).collect();
+        let parts: Vec<String> = path(name).into_iter().map(str::to_owned).collect();
         let missing = |what: &str| {
             let message = format!("the file has no `{what}` to set `{name}` in");
             Diagnostic::error(Code::BadOverride, message)
@@ -94,7 +94,7 @@ impl std::fmt::Display for Document {
 }
 
 /// The keys that lead to a name.
-fn path<'n>(name: &'n str, toml: &DocumentMut) -> Vec<&'n str> {
+fn path(name: &str) -> Vec<&str> {
     let parts: Vec<&str> = name.split('.').collect();
     match parts[..] {
         ["title"] => parts,
@@ -104,22 +104,7 @@ fn path<'n>(name: &'n str, toml: &DocumentMut) -> Vec<&'n str> {
             | "subcircuits",
             ..,
         ] => parts,
-        [ref inner @ .., key] => {
-            let mut keys = vec!["components"];
-            keys.extend(inner);
-            // Within a sub-circuit of the same file, the definition holds the value.
-            if let [first, .., last] = inner
-                && let Some(used) = toml
-                    .get("components")
-                    .and_then(|parts| parts.get(first)?.get("use")?.as_str())
-                    .and_then(|used| toml.get("subcircuits")?.as_table_like()?.get_key_value(used))
-            {
-                let _ = (used, last);
-            }
-            keys.push(key);
-            keys
-        }
-        [] => parts,
+        [..] => [vec!["components"], parts].concat(),
     }
 }
 
