@@ -358,6 +358,11 @@ impl<'a, T: Num> Step<'a, T> {
     pub fn history_at(&self, index: usize) -> T {
         self.states[2 * self.state_count + self.memory_count + index]
     }
+    /// Length of the history buffer.
+    #[inline(always)]
+    pub fn history_len(&self) -> usize {
+        self.states.len() - 2 * self.state_count - self.memory_count
+    }
     /// The component's history buffer.
     #[inline(always)]
     pub fn history(&mut self) -> &mut [T] {

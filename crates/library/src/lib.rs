@@ -3,6 +3,7 @@
 //! One component, or one tight family, per file. Each file holds the equations, the declaration and
 //! the tests that show the physics to be right.
 
+pub mod friction;
 pub mod hydraulic;
 pub mod rotational;
 pub mod signal;

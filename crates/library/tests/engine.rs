@@ -187,10 +187,18 @@ fn sub_steps_lose_no_oil_at_the_border() {
     let build = |divisor: u32| {
         let mut circuit = Builder::new(&registry);
         circuit.circuit.run.step = 1e-3;
-        circuit.add("left", "hydraulic.volume", &[("volume", "1 l"), ("start_pressure", "100 bar")]);
+        circuit.add(
+            "left",
+            "hydraulic.volume",
+            &[("volume", "1 l"), ("start_pressure", "100 bar")],
+        );
         circuit.add("orifice", "hydraulic.turbulent_orifice", &[("area", "2 mm^2")]);
         circuit.sub_steps(divisor);
-        circuit.add("right", "hydraulic.volume", &[("volume", "0.2 l"), ("start_pressure", "5 bar")]);
+        circuit.add(
+            "right",
+            "hydraulic.volume",
+            &[("volume", "0.2 l"), ("start_pressure", "5 bar")],
+        );
         circuit.sub_steps(divisor);
         circuit.connect(&["left.port", "orifice.inlet"]).connect(&["orifice.outlet", "right.port"]);
         circuit.plan().unwrap()
@@ -214,7 +222,10 @@ fn a_signal_loop_is_told_as_a_walk() {
     circuit.drive("first.out", "second.input").drive("second.out", "third.input");
     circuit.drive("third.out", "first.input");
     let problem = circuit.plan().unwrap_err();
-    assert!(problem.contains("`first` → `second` → `third` → `first`") || problem.contains("→"), "{problem}");
+    assert!(
+        problem.contains("`first` → `second` → `third` → `first`") || problem.contains("→"),
+        "{problem}"
+    );
 }
 
 #[test]

@@ -59,11 +59,7 @@ fn compare(filter: Filter, numerator: &[f64], denominator: &[f64]) {
 fn wave_filter_is_the_integrator_of_b6() {
     let (a, g) = (ALPHA, 1.0 - ALPHA);
     // multiplied through by (1 − α/z)²
-    compare(
-        Filter::Wave(a),
-        &[1.0, -2.0 * a, a * a + g * g],
-        &[1.0, -2.0 * a, a * a - g * g],
-    );
+    compare(Filter::Wave(a), &[1.0, -2.0 * a, a * a + g * g], &[1.0, -2.0 * a, a * a - g * g]);
 }
 
 #[test]

@@ -35,12 +35,7 @@ impl EdgeLaw<f64> {
     pub fn new(transition: f64) -> Self {
         let root = transition.sqrt();
         let inverse = |x: f64| if x > 0.0 { 1.0 / x } else { 0.0 };
-        Self {
-            transition,
-            inverse: inverse(transition),
-            root,
-            inverse_root: inverse(root),
-        }
+        Self { transition, inverse: inverse(transition), root, inverse_root: inverse(root) }
     }
 }
 
@@ -173,9 +168,7 @@ impl<T: Num, const E: usize> Network<'_, T, E> {
                 break;
             }
             // A lane that is solved stays as it is, so that lanes give the bits of scalars.
-            let step = self
-                .newton_step(&point)
-                .map(|d| T::select(solved, T::zero(), d));
+            let step = self.newton_step(&point).map(|d| T::select(solved, T::zero(), d));
             let mut fraction = T::one();
             for halvings in 0.. {
                 let trial = std::array::from_fn(|e| flow[e] + step[e] * fraction);
@@ -238,15 +231,9 @@ impl<T: Num, const E: usize> Network<'_, T, E> {
             pressure[from] -= self.impedance[from] * flow[e];
             pressure[to] += self.impedance[to] * flow[e];
         }
-        let mut point = Point {
-            slope: [T::one(); E],
-            residual: [T::zero(); E],
-            size: T::zero(),
-        };
+        let mut point = Point { slope: [T::one(); E], residual: [T::zero(); E], size: T::zero() };
         for (e, &(from, to)) in self.ends.iter().enumerate() {
-            let (drop, slope) = self
-                .law
-                .drop(self.conductance[e], self.leakage[e], flow[e], least);
+            let (drop, slope) = self.law.drop(self.conductance[e], self.leakage[e], flow[e], least);
             let residual = drop - (pressure[from] - pressure[to]);
             let open = self.is_open(e);
             point.slope[e] = T::select(open, slope, T::one());
@@ -276,11 +263,7 @@ impl<T: Num, const E: usize> Network<'_, T, E> {
             let open = self.is_open(e);
             std::array::from_fn(|j| {
                 let coupling = T::select(open, self.coupling(e, j), T::zero());
-                if e == j {
-                    coupling + point.slope[e]
-                } else {
-                    coupling
-                }
+                if e == j { coupling + point.slope[e] } else { coupling }
             })
         });
         let mut x = point.residual.map(|r| -r);
