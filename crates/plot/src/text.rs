@@ -96,10 +96,7 @@ mod tests {
 
     #[test]
     fn escaped_text_has_no_markup_and_no_control_characters() {
-        assert_eq!(
-            escape("<a b='\"'>&\n\0"),
-            "&lt;a b=&#39;&quot;&#39;&gt;&amp; \u{fffd}"
-        );
+        assert_eq!(escape("<a b='\"'>&\n\0"), "&lt;a b=&#39;&quot;&#39;&gt;&amp; \u{fffd}");
     }
 
     #[test]
@@ -117,11 +114,7 @@ mod tests {
             assert!(short.ends_with('…'));
         }
         assert_eq!(fit("short", 12.0, 100.0), "short");
-        let label = fit_label(
-            "pressure difference across the main stage [bar]",
-            12.0,
-            150.0,
-        );
+        let label = fit_label("pressure difference across the main stage [bar]", 12.0, 150.0);
         assert!(label.ends_with("… [bar]") && width(&label, 12.0) <= 150.0);
     }
 }

@@ -202,10 +202,7 @@ pub fn display_unit(dimension: Dimension) -> Option<&'static str> {
 pub(crate) fn display_unit_for(value: f64, dimension: Dimension) -> Option<&'static str> {
     let size = value.abs();
     let by_size = |steps: &[(f64, &'static str)], smallest| {
-        steps
-            .iter()
-            .find(|(from, _)| size >= *from)
-            .map_or(smallest, |&(_, symbol)| symbol)
+        steps.iter().find(|(from, _)| size >= *from).map_or(smallest, |&(_, symbol)| symbol)
     };
     if size == 0.0 {
         return display_unit(dimension);
@@ -349,11 +346,7 @@ mod tests {
     fn every_named_dimension_is_listed_once_and_its_units_have_that_dimension() {
         let mut seen = HashSet::new();
         for entry in NAMED {
-            assert!(
-                seen.insert(entry.dimension),
-                "{} is listed twice",
-                entry.name
-            );
+            assert!(seen.insert(entry.dimension), "{} is listed twice", entry.name);
             for symbol in [entry.si, entry.display] {
                 let unit = Unit::parse(symbol).unwrap();
                 assert_eq!(unit.dimension(), entry.dimension, "{symbol}");
@@ -378,10 +371,7 @@ mod tests {
     fn names_carry_their_article() {
         assert_eq!(Dimension::PRESSURE.with_article(), "a pressure");
         assert_eq!(Dimension::AREA.with_article(), "an area");
-        assert_eq!(
-            Dimension::DIMENSIONLESS.with_article(),
-            "a dimensionless number"
-        );
+        assert_eq!(Dimension::DIMENSIONLESS.with_article(), "a dimensionless number");
     }
 
     #[test]

@@ -111,10 +111,7 @@ mod tests {
 
     #[test]
     fn part_of_a_name_finds_the_whole() {
-        assert_eq!(
-            nearest("pressure", ["cracking_pressure", "flow"]),
-            ["cracking_pressure"]
-        );
+        assert_eq!(nearest("pressure", ["cracking_pressure", "flow"]), ["cracking_pressure"]);
     }
 
     #[test]

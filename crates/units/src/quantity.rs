@@ -48,16 +48,11 @@ impl Quantity {
     /// the unit takes beyond the largest double.
     pub fn parse(text: &str) -> Result<Self, QuantityError> {
         let start = text.len() - text.trim_start().len();
-        let signed = text
-            .as_bytes()
-            .get(start)
-            .is_some_and(|sign| matches!(sign, b'+' | b'-'));
+        let signed = text.as_bytes().get(start).is_some_and(|sign| matches!(sign, b'+' | b'-'));
         let end = end_of_number(text, start + usize::from(signed))
             .ok_or_else(|| no_number(text, start))?;
         let span = start..end;
-        let number: f64 = text[span.clone()]
-            .parse()
-            .map_err(|_| no_number(text, start))?;
+        let number: f64 = text[span.clone()].parse().map_err(|_| no_number(text, start))?;
 
         let rest = text[end..].trim_start();
         let scale_start = text.len() - rest.len();
@@ -91,15 +86,13 @@ impl Quantity {
             .and_then(|symbol| Unit::parse(symbol).ok());
         let in_unit = unit.filter(|unit| unit.from_si(self.value).is_finite());
         match (in_unit, digits) {
-            (Some(unit), Some(digits)) => with_unit(
-                &shortest(rounded(unit.from_si(self.value), digits)),
-                unit.symbol(),
-            ),
+            (Some(unit), Some(digits)) => {
+                with_unit(&shortest(rounded(unit.from_si(self.value), digits)), unit.symbol())
+            }
             (Some(unit), None) => format_in(self.value, &unit),
-            (None, Some(digits)) => with_unit(
-                &shortest(rounded(self.value, digits)),
-                &self.dimension.si_symbol(),
-            ),
+            (None, Some(digits)) => {
+                with_unit(&shortest(rounded(self.value, digits)), &self.dimension.si_symbol())
+            }
             (None, None) => self.to_exact_string(),
         }
     }
@@ -107,9 +100,7 @@ impl Quantity {
 
 /// Whether a number follows the number: `1 000 bar`, but not `1500 1/min`.
 fn second_number(rest: &str) -> bool {
-    let one_over = rest
-        .strip_prefix('1')
-        .is_some_and(|after| after.trim_start().starts_with('/'));
+    let one_over = rest.strip_prefix('1').is_some_and(|after| after.trim_start().starts_with('/'));
     rest.starts_with(|first: char| first.is_ascii_digit()) && !one_over
 }
 
@@ -127,10 +118,7 @@ pub(crate) fn decimal_comma(text: &str, start: usize, end: usize) -> Option<Quan
 fn no_number(text: &str, start: usize) -> QuantityError {
     let rest = text[start..].trim_end();
     let length = rest.find(char::is_whitespace).unwrap_or(rest.len());
-    QuantityError::NoNumber {
-        span: start..start + length,
-        found: rest[..length].to_string(),
-    }
+    QuantityError::NoNumber { span: start..start + length, found: rest[..length].to_string() }
 }
 
 impl fmt::Display for Quantity {
@@ -219,14 +207,12 @@ impl fmt::Display for QuantityError {
             Self::NoNumber { found, .. } if found.is_empty() => write!(f, "a number is missing"),
             Self::NoNumber { found, .. } => write!(f, "`{found}` is not a number"),
             Self::DecimalComma { .. } => write!(f, "a comma is no decimal sign; use a point"),
-            Self::SecondNumber { .. } => write!(
-                f,
-                "a second number follows the first where a unit is expected"
-            ),
-            Self::TooLarge { .. } => write!(
-                f,
-                "the value is larger than any number the simulator can hold"
-            ),
+            Self::SecondNumber { .. } => {
+                write!(f, "a second number follows the first where a unit is expected")
+            }
+            Self::TooLarge { .. } => {
+                write!(f, "the value is larger than any number the simulator can hold")
+            }
             Self::Unit(error) => error.fmt(f),
         }
     }
@@ -251,12 +237,7 @@ mod tests {
             for value in [0.1, -1.0 / 3.0, 6.02e23, f64::MIN_POSITIVE, -0.0] {
                 let quantity = Quantity::new(value, dimension);
                 let read = Quantity::parse(&quantity.to_exact_string()).unwrap();
-                assert_eq!(
-                    read.value.to_bits(),
-                    value.to_bits(),
-                    "{}",
-                    quantity.to_exact_string()
-                );
+                assert_eq!(read.value.to_bits(), value.to_bits(), "{}", quantity.to_exact_string());
                 assert_eq!(read.dimension, dimension);
             }
         }

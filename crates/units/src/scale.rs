@@ -25,20 +25,11 @@ impl Scale {
     pub const ONE: Self = Self::of(1.0, 0, Dimension::DIMENSIONLESS);
 
     pub const fn of(numerator: f64, ten: i32, dimension: Dimension) -> Self {
-        Self {
-            numerator,
-            denominator: 1.0,
-            ten,
-            offset: 0.0,
-            dimension,
-        }
+        Self { numerator, denominator: 1.0, ten, offset: 0.0, dimension }
     }
 
     pub const fn over(self, denominator: f64) -> Self {
-        Self {
-            denominator,
-            ..self
-        }
+        Self { denominator, ..self }
     }
 
     pub const fn with_offset(self, offset: f64) -> Self {
@@ -71,10 +62,7 @@ impl Scale {
     pub fn power(self, twelfths: i32) -> Option<Self> {
         let ten_twelfths = self.ten.checked_mul(twelfths)?;
         let parts = i32::from(PARTS);
-        let (ten, rest) = (
-            ten_twelfths.div_euclid(parts),
-            ten_twelfths.rem_euclid(parts),
-        );
+        let (ten, rest) = (ten_twelfths.div_euclid(parts), ten_twelfths.rem_euclid(parts));
         let (numerator, denominator) = if twelfths >= 0 {
             (self.numerator, self.denominator)
         } else {

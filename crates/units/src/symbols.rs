@@ -25,10 +25,7 @@ pub(crate) fn lookup(symbol: &str) -> Option<Scale> {
         'k' => 3,
         // Used in the field with few units only; elsewhere more likely a typing slip.
         'h' | 'd' | 'c' => {
-            if !matches!(
-                rest,
-                "m" | "l" | "L" | "g" | "N" | "Pa" | "bar" | "P" | "St" | "Nm"
-            ) {
+            if !matches!(rest, "m" | "l" | "L" | "g" | "N" | "Pa" | "bar" | "P" | "St" | "Nm") {
                 return None;
             }
             match first {
@@ -99,9 +96,7 @@ fn plain(symbol: &str) -> Option<Scale> {
         "lpm" => Scale::of(1.0, -3, D::VOLUME_FLOW).over(60.0),
         "cc" => Scale::of(1.0, -6, D::VOLUME),
         "degC" | "°C" | "℃" => Scale::of(1.0, 0, D::TEMPERATURE).with_offset(273.15),
-        "degF" | "°F" | "℉" => Scale::of(5.0, 0, D::TEMPERATURE)
-            .over(9.0)
-            .with_offset(459.67),
+        "degF" | "°F" | "℉" => Scale::of(5.0, 0, D::TEMPERATURE).over(9.0).with_offset(459.67),
         "t" => Scale::of(1.0, 3, D::MASS),
         "daN" => Scale::of(1.0, 1, D::FORCE),
         // kgf and lbf rest on the standard gravity 9.80665 m/s².

@@ -49,9 +49,7 @@ impl Unit {
     pub fn parse(text: &str) -> Result<Self, UnitError> {
         let symbol = text.trim();
         if symbol.is_empty() {
-            return Err(UnitError::Empty {
-                position: text.len(),
-            });
+            return Err(UnitError::Empty { position: text.len() });
         }
         let scale = if symbol == "1" {
             Scale::ONE
@@ -118,11 +116,7 @@ pub fn format_in(value_si: f64, unit: &Unit) -> String {
 }
 
 pub(crate) fn with_unit(number: &str, symbol: &str) -> String {
-    if symbol == "1" {
-        number.to_string()
-    } else {
-        format!("{number} {symbol}")
-    }
+    if symbol == "1" { number.to_string() } else { format!("{number} {symbol}") }
 }
 
 /// The value in `unit` that reads back as `value_si`, with as few digits as possible.
@@ -233,14 +227,12 @@ impl fmt::Display for UnitError {
         match self {
             Self::Empty { .. } => write!(f, "a unit is missing"),
             Self::Unknown { symbol, .. } => write!(f, "unknown unit `{symbol}`"),
-            Self::Unexpected {
-                found, expected, ..
-            } if found.is_empty() => {
+            Self::Unexpected { found, expected, .. } if found.is_empty() => {
                 write!(f, "the unit ends where {expected} is expected")
             }
-            Self::Unexpected {
-                found, expected, ..
-            } => write!(f, "found `{found}` where {expected} is expected"),
+            Self::Unexpected { found, expected, .. } => {
+                write!(f, "found `{found}` where {expected} is expected")
+            }
             Self::AmbiguousProduct { .. } => {
                 write!(
                     f,
@@ -319,13 +311,7 @@ struct UnitParser<'t> {
 
 impl<'t> UnitParser<'t> {
     fn new(text: &'t str, position: usize, is_name: Option<&'t dyn Fn(&str) -> bool>) -> Self {
-        Self {
-            text,
-            position,
-            depth: 0,
-            is_name,
-            names_allowed: false,
-        }
+        Self { text, position, depth: 0, is_name, names_allowed: false }
     }
 
     fn peek(&self) -> Option<char> {
@@ -347,11 +333,7 @@ impl<'t> UnitParser<'t> {
 
     fn unexpected(&self, expected: &'static str) -> UnitError {
         let found = self.peek().map(String::from).unwrap_or_default();
-        UnitError::Unexpected {
-            span: self.position..self.position + found.len(),
-            found,
-            expected,
-        }
+        UnitError::Unexpected { span: self.position..self.position + found.len(), found, expected }
     }
 
     fn product(&mut self) -> Result<Scale, UnitError> {
@@ -397,9 +379,7 @@ impl<'t> UnitParser<'t> {
                 Err(error) => return Err(error),
             };
             if let (true, Some(quotient)) = (by_blank, quotient_at) {
-                return Err(UnitError::AmbiguousProduct {
-                    span: quotient..self.position,
-                });
+                return Err(UnitError::AmbiguousProduct { span: quotient..self.position });
             }
             let factor = if divide {
                 quotient_at = Some(operator);
@@ -409,9 +389,7 @@ impl<'t> UnitParser<'t> {
             };
             scale = factor
                 .and_then(|factor| scale.times(factor))
-                .ok_or(UnitError::OutOfRange {
-                    span: start..self.position,
-                })?;
+                .ok_or(UnitError::OutOfRange { span: start..self.position })?;
         }
     }
 
@@ -432,10 +410,7 @@ impl<'t> UnitParser<'t> {
         let twelfths = if self.take('^') {
             self.skip_blanks();
             self.exponent()
-        } else if self
-            .peek()
-            .is_some_and(|digit| superscript(digit).is_some())
-        {
+        } else if self.peek().is_some_and(|digit| superscript(digit).is_some()) {
             self.superscripts()
         } else {
             self.position = end;
@@ -448,13 +423,9 @@ impl<'t> UnitParser<'t> {
         });
         let Some(twelfths) = twelfths else {
             let end = self.position + self.peek().map_or(0, char::len_utf8);
-            return Err(UnitError::Exponent {
-                span: exponent_start..end,
-            });
+            return Err(UnitError::Exponent { span: exponent_start..end });
         };
-        base.power(twelfths).ok_or(UnitError::OutOfRange {
-            span: start..self.position,
-        })
+        base.power(twelfths).ok_or(UnitError::OutOfRange { span: start..self.position })
     }
 
     fn factor(&mut self) -> Result<Scale, UnitError> {
@@ -521,19 +492,13 @@ impl<'t> UnitParser<'t> {
         self.depth -= 1;
         let inner = inner?;
         self.skip_blanks();
-        if self.take(')') {
-            Ok(inner)
-        } else {
-            Err(self.unexpected("`)`"))
-        }
+        if self.take(')') { Ok(inner) } else { Err(self.unexpected("`)`")) }
     }
 
     fn root(&self, inner: Scale, start: usize) -> Result<Scale, UnitError> {
         inner
             .power(i32::from(PARTS) / 2)
-            .ok_or(UnitError::OutOfRange {
-                span: start..self.position,
-            })
+            .ok_or(UnitError::OutOfRange { span: start..self.position })
     }
 
     /// An exponent in twelfths; `None` when it is not one.
@@ -572,11 +537,7 @@ impl<'t> UnitParser<'t> {
         let negative = self.take('⁻');
         let mut value: i32 = 0;
         let mut digits = 0;
-        while let Some(digit) = self
-            .peek()
-            .and_then(superscript)
-            .filter(|&digit| digit >= 0)
-        {
+        while let Some(digit) = self.peek().and_then(superscript).filter(|&digit| digit >= 0) {
             self.position += self.peek()?.len_utf8();
             value = value.checked_mul(10)?.checked_add(digit)?;
             digits += 1;
@@ -592,11 +553,7 @@ fn symbol_scale(word: &str) -> Option<Scale> {
     if let Some(scale) = lookup(word) {
         return Some(scale);
     }
-    let digit = word
-        .chars()
-        .next_back()?
-        .to_digit(10)
-        .filter(|digit| *digit >= 2)?;
+    let digit = word.chars().next_back()?.to_digit(10).filter(|digit| *digit >= 2)?;
     let base = lookup(&word[..word.len() - 1])?;
     base.power(i32::try_from(digit).ok()? * i32::from(PARTS))
 }

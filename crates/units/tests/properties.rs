@@ -20,9 +20,7 @@ fn dimension() -> impl Strategy<Value = Dimension> {
 }
 
 fn finite() -> impl Strategy<Value = f64> {
-    any::<u64>()
-        .prop_map(f64::from_bits)
-        .prop_filter("finite", |value| value.is_finite())
+    any::<u64>().prop_map(f64::from_bits).prop_filter("finite", |value| value.is_finite())
 }
 
 /// Text that looks like expressions more often than random letters do.
@@ -127,10 +125,8 @@ fn read_everything(text: &str) {
     if let Err(error) = Quantity::parse(text) {
         let _ = (&text[error.span()], error.to_string(), error.suggestion());
     }
-    let value = |name: &str| {
-        name.starts_with('x')
-            .then_some(Quantity::new(2.0, Dimension::PRESSURE))
-    };
+    let value =
+        |name: &str| name.starts_with('x').then_some(Quantity::new(2.0, Dimension::PRESSURE));
     match Expr::parse(text, &|name| value(name).is_some()) {
         Ok(expr) => {
             for (name, span) in expr.names() {

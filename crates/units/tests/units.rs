@@ -16,10 +16,7 @@ fn quantity(text: &str) -> Quantity {
 /// Conversions round at most twice, so two units in the last place suffice.
 fn assert_close(found: f64, expected: f64, what: &str) {
     let tolerance = 2.0 * f64::EPSILON * expected.abs();
-    assert!(
-        (found - expected).abs() <= tolerance,
-        "{what}: {found} instead of {expected}"
-    );
+    assert!((found - expected).abs() <= tolerance, "{what}: {found} instead of {expected}");
 }
 
 #[test]
@@ -123,11 +120,7 @@ fn the_quantities_of_the_trade_are_read() {
         ("1500 rpm", 1500.0 * TAU / 60.0, Dimension::ROTATIONAL_SPEED),
         ("0.1 ms", 1e-4, Dimension::TIME),
         ("30 cSt", 30e-6, Dimension::KINEMATIC_VISCOSITY),
-        (
-            "5.9 l/min/sqrt(bar)",
-            5.9 / 60_000.0 / 1e5_f64.sqrt(),
-            Dimension::FLOW_PER_ROOT_PRESSURE,
-        ),
+        ("5.9 l/min/sqrt(bar)", 5.9 / 60_000.0 / 1e5_f64.sqrt(), Dimension::FLOW_PER_ROOT_PRESSURE),
         ("1e-3", 1e-3, Dimension::DIMENSIONLESS),
         ("-3.5e5 Pa", -3.5e5, Dimension::PRESSURE),
         ("40 degC", 313.15, Dimension::TEMPERATURE),
@@ -146,27 +139,11 @@ fn the_quantities_of_the_trade_are_read() {
 #[test]
 fn one_unit_can_be_written_in_many_ways() {
     let same: &[&[&str]] = &[
-        &[
-            "N*m", "N·m", "N m", "N⋅m", "Nm", "J", "(N m)", "N * m", "m N",
-        ],
-        &[
-            "mm^2", "mm²", "mm2", "(mm)^2", "mm*mm", "mm ^ 2", "mm^(2)", "mm^2.0",
-        ],
+        &["N*m", "N·m", "N m", "N⋅m", "Nm", "J", "(N m)", "N * m", "m N"],
+        &["mm^2", "mm²", "mm2", "(mm)^2", "mm*mm", "mm ^ 2", "mm^(2)", "mm^2.0"],
         &["s^-1", "s⁻¹", "1/s", "1 / s", "Hz", "rad/s", "s^(-1)"],
-        &[
-            "Pa^0.5",
-            "Pa^(1/2)",
-            "sqrt(Pa)",
-            "√Pa",
-            "√(Pa)",
-            "sqrt ( Pa )",
-        ],
-        &[
-            "l/min/sqrt(bar)",
-            "l/(min*sqrt(bar))",
-            "l/(min √bar)",
-            "lpm/bar^0.5",
-        ],
+        &["Pa^0.5", "Pa^(1/2)", "sqrt(Pa)", "√Pa", "√(Pa)", "sqrt ( Pa )"],
+        &["l/min/sqrt(bar)", "l/(min*sqrt(bar))", "l/(min √bar)", "lpm/bar^0.5"],
         &["N/(m/s)", "N*s/m", "kg/s", "N s/m"],
         &["m^3/s", "m³/s", "m3/s"],
         &["J/(kg*K)", "J/kg/K", "J/(kg degC)", "J/(kg K)"],
@@ -215,12 +192,9 @@ fn a_temperature_has_its_offset_only_when_it_stands_alone() {
 #[test]
 fn decimal_fractions_convert_without_noise() {
     // A factor 1e-3 held as a double would give 0.0035000000000000005 and the like.
-    for (text, value) in [
-        ("3.5 mm", 0.0035),
-        ("0.3 ms", 0.0003),
-        ("35 cSt", 35e-6),
-        ("4.7 µF", 4.7e-6),
-    ] {
+    for (text, value) in
+        [("3.5 mm", 0.0035), ("0.3 ms", 0.0003), ("35 cSt", 35e-6), ("4.7 µF", 4.7e-6)]
+    {
         assert_eq!(si(text), value, "{text}");
     }
     assert_eq!(si("60 l/min"), 1e-3);
@@ -236,23 +210,14 @@ fn a_decimal_comma_is_refused_with_the_correction() {
 
 #[test]
 fn what_is_no_number_is_refused() {
-    for text in [
-        "", "  ", "bar", "nan", "NaN bar", "inf", "-inf Pa", "-", ".", "e5", "--3", "−3 bar",
-    ] {
-        assert!(
-            matches!(Quantity::parse(text), Err(QuantityError::NoNumber { .. })),
-            "{text}"
-        );
+    for text in
+        ["", "  ", "bar", "nan", "NaN bar", "inf", "-inf Pa", "-", ".", "e5", "--3", "−3 bar"]
+    {
+        assert!(matches!(Quantity::parse(text), Err(QuantityError::NoNumber { .. })), "{text}");
     }
-    assert!(matches!(
-        Quantity::parse("1 000 bar"),
-        Err(QuantityError::SecondNumber { .. })
-    ));
+    assert!(matches!(Quantity::parse("1 000 bar"), Err(QuantityError::SecondNumber { .. })));
     for text in ["1e400", "1e308 km", "-1e305 MPa"] {
-        assert!(
-            matches!(Quantity::parse(text), Err(QuantityError::TooLarge { .. })),
-            "{text}"
-        );
+        assert!(matches!(Quantity::parse(text), Err(QuantityError::TooLarge { .. })), "{text}");
     }
 }
 
@@ -283,33 +248,15 @@ fn wrong_units_are_refused_where_they_go_wrong() {
     assert_eq!(span("m)"), 1..2);
     assert_eq!(span("m//s"), 2..3);
     assert_eq!(span("m^x"), 1..3);
-    assert!(matches!(
-        Unit::parse("J/kg K"),
-        Err(UnitError::AmbiguousProduct { .. })
-    ));
-    assert!(matches!(
-        Unit::parse("m^0.123"),
-        Err(UnitError::Exponent { .. })
-    ));
-    assert!(matches!(
-        Unit::parse("m^2^2"),
-        Err(UnitError::Exponent { .. })
-    ));
-    assert!(matches!(
-        Unit::parse("m^1000"),
-        Err(UnitError::Exponent { .. })
-    ));
-    assert!(matches!(
-        Unit::parse("km^99*km^99"),
-        Err(UnitError::OutOfRange { .. })
-    ));
+    assert!(matches!(Unit::parse("J/kg K"), Err(UnitError::AmbiguousProduct { .. })));
+    assert!(matches!(Unit::parse("m^0.123"), Err(UnitError::Exponent { .. })));
+    assert!(matches!(Unit::parse("m^2^2"), Err(UnitError::Exponent { .. })));
+    assert!(matches!(Unit::parse("m^1000"), Err(UnitError::Exponent { .. })));
+    assert!(matches!(Unit::parse("km^99*km^99"), Err(UnitError::OutOfRange { .. })));
     assert!(matches!(Unit::parse(""), Err(UnitError::Empty { .. })));
     let deep = format!("{}m{}", "(".repeat(10_000), ")".repeat(10_000));
     assert!(matches!(Unit::parse(&deep), Err(UnitError::TooDeep { .. })));
-    assert!(matches!(
-        Unit::parse(&"√".repeat(10_000)),
-        Err(UnitError::TooDeep { .. })
-    ));
+    assert!(matches!(Unit::parse(&"√".repeat(10_000)), Err(UnitError::TooDeep { .. })));
 }
 
 #[test]
@@ -336,10 +283,7 @@ fn quantities_print_in_the_unit_of_the_trade() {
     }
     let rpm = Unit::parse("rpm").unwrap();
     assert_eq!(format_in(si("1500 rpm"), &rpm), "1500 rpm");
-    assert_eq!(
-        quantity("1500 rpm").in_unit(&Unit::parse("bar").unwrap()),
-        None
-    );
+    assert_eq!(quantity("1500 rpm").in_unit(&Unit::parse("bar").unwrap()), None);
     assert_eq!(display_unit(Dimension::PRESSURE), Some("bar"));
     assert_eq!(display_unit(Dimension::new([5, 0, 0, 0, 0, 0, 0])), None);
 }
@@ -348,13 +292,7 @@ fn quantities_print_in_the_unit_of_the_trade() {
 /// slow, busy machine and still catches a table built anew for every unit.
 #[test]
 fn reading_ten_thousand_quantities_is_fast() {
-    let texts = [
-        "120 bar",
-        "5.9 l/min/sqrt(bar)",
-        "1500 rpm",
-        "3.5e-4 m^2",
-        "40 degC",
-    ];
+    let texts = ["120 bar", "5.9 l/min/sqrt(bar)", "1500 rpm", "3.5e-4 m^2", "40 degC"];
     let fastest = (0..5)
         .map(|_| {
             let start = std::time::Instant::now();

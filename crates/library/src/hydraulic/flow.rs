@@ -200,11 +200,9 @@ impl Size {
             ways.push(("nominal_flow", text, k));
         }
         match ways[..] {
-            [(_, _, conductance)] => Ok(Restriction {
-                conductance,
-                transition,
-                law: FlowLaw::TwoRegime,
-            }),
+            [(_, _, conductance)] => {
+                Ok(Restriction { conductance, transition, law: FlowLaw::TwoRegime })
+            }
             [] => Err(Refusal::new(
                 "nominal_flow",
                 "the size of the restriction is not given",
@@ -497,10 +495,7 @@ impl<T: Num> Lag<T> {
     /// A lag that follows at once keeps nothing.
     #[inline(always)]
     pub fn advance(&self, position: T, rate: T) -> Line<T> {
-        Line {
-            at_rest: (position + rate * self.half_step) * self.keep,
-            slope: self.gain,
-        }
+        Line { at_rest: (position + rate * self.half_step) * self.keep, slope: self.gain }
     }
 
     /// dx/dt.
@@ -526,11 +521,7 @@ impl<T: Num> Follower<T> {
     #[inline(always)]
     pub fn flow(&self, position: T, drop: T, viscosity: T) -> T {
         let through = self.restriction.flow(opening(position), drop, viscosity);
-        if self.one_way {
-            T::select(drop.gt(T::zero()), through, T::zero())
-        } else {
-            through
-        }
+        if self.one_way { T::select(drop.gt(T::zero()), through, T::zero()) } else { through }
     }
 
     /// Flow between line ends and the position it leads to. `controls` push the moving part, the
@@ -556,11 +547,7 @@ impl<T: Num> Follower<T> {
         });
         let target = strongest(targets, drop).clamp_to(range.0, range.1);
         let position = moved.at(target);
-        Followed {
-            flow: self.flow(position, drop, ends.viscosity),
-            target,
-            position,
-        }
+        Followed { flow: self.flow(position, drop, ends.viscosity), target, position }
     }
 
     /// One step of a valve with one state, `position`.
@@ -645,17 +632,13 @@ pub(crate) mod testing {
         let ports = around.bonds;
         let numbers = 12 * (2 * ports + inputs.len());
         let strategy = proptest::collection::vec(0.0..1.0f64, numbers * 4);
-        let mut runner = TestRunner::new(Config {
-            cases: 40,
-            ..Config::default()
-        });
+        let mut runner = TestRunner::new(Config { cases: 40, ..Config::default() });
         let states = M::DECLARATION.states.len();
         let run = runner.run(&strategy, |random| {
             let mut random = random.into_iter();
             let mut next = |(low, high): (f64, f64)| low + (high - low) * random.next().unwrap();
             let mut together = Bench::lanes(components, &around).unwrap();
-            let mut alone =
-                components.map(|component| Bench::within(component, &around).unwrap());
+            let mut alone = components.map(|component| Bench::within(component, &around).unwrap());
             for _ in 0..12 {
                 for port in 0..ports {
                     let c: [f64; 4] = std::array::from_fn(|_| next(waves));
@@ -726,12 +709,8 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    const LAWS: [FlowLaw; 4] = [
-        FlowLaw::TwoRegime,
-        FlowLaw::Turbulent,
-        FlowLaw::Merritt,
-        FlowLaw::Ellman,
-    ];
+    const LAWS: [FlowLaw; 4] =
+        [FlowLaw::TwoRegime, FlowLaw::Turbulent, FlowLaw::Merritt, FlowLaw::Ellman];
 
     /// Åman 2.15: the cubic has the value and the slope of the root at the transition.
     #[test]
@@ -790,11 +769,7 @@ mod tests {
     #[test]
     fn a_size_given_twice_or_not_at_all_is_refused_with_both_values() {
         let fluid = Fluid::default();
-        let none = Size {
-            discharge: 0.67,
-            transition_reynolds: 1000.0,
-            ..Size::default()
-        };
+        let none = Size { discharge: 0.67, transition_reynolds: 1000.0, ..Size::default() };
         let refused = |size: Size| size.restriction(&fluid, |_| Ok(1.0)).unwrap_err();
         assert!(refused(none).message.contains("not given"));
         let twice = refused(Size {
@@ -805,10 +780,7 @@ mod tests {
         });
         assert_eq!(twice.parameter, "nominal_flow");
         assert!(twice.message.contains("10 mm²") && twice.message.contains("40 l/min at 5 bar"));
-        let half = refused(Size {
-            nominal_flow: Some(1e-3),
-            ..none
-        });
+        let half = refused(Size { nominal_flow: Some(1e-3), ..none });
         assert_eq!(half.parameter, "nominal_pressure_drop");
         assert!(half.message.contains("60 l/min"));
     }

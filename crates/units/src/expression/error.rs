@@ -174,9 +174,7 @@ impl ExprError {
             Self::UnknownFunction { suggestions, .. } => {
                 listed(suggestions).map(|names| format!("did you mean {names}?"))
             }
-            Self::UnknownName {
-                name, after_unit, ..
-            } => {
+            Self::UnknownName { name, after_unit, .. } => {
                 if is_unit(name) {
                     Some(format!("a unit is read only after a number: `1 {name}`"))
                 } else if *after_unit {
@@ -195,10 +193,7 @@ impl ExprError {
                 };
                 let unit = display_unit(other.dimension)?;
                 number.shown.parse::<f64>().ok()?;
-                Some(format!(
-                    "give the number a unit, such as `{} {unit}`",
-                    number.shown
-                ))
+                Some(format!("give the number a unit, such as `{} {unit}`", number.shown))
             }
             Self::VariableExponent { .. } => Some("write the exponent as a number".to_string()),
             _ => None,
@@ -218,11 +213,7 @@ pub(super) fn operand(
     } else {
         format!("{quantity:.6}")
     };
-    Box::new(Operand {
-        span,
-        dimension: quantity.dimension,
-        shown,
-    })
+    Box::new(Operand { span, dimension: quantity.dimension, shown })
 }
 
 impl From<QuantityError> for ExprError {
@@ -235,43 +226,29 @@ impl fmt::Display for ExprError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::TooLong { length, limit } => {
-                write!(
-                    f,
-                    "the expression has {length} bytes; at most {limit} are allowed"
-                )
+                write!(f, "the expression has {length} bytes; at most {limit} are allowed")
             }
             Self::TooDeep { limit, .. } => {
                 write!(f, "the expression is nested more than {limit} levels deep")
             }
-            Self::Unexpected {
-                found, expected, ..
-            } if found.is_empty() => {
+            Self::Unexpected { found, expected, .. } if found.is_empty() => {
                 write!(f, "the expression ends where {expected} is expected")
             }
-            Self::Unexpected {
-                found, expected, ..
-            } => write!(f, "found `{found}` where {expected} is expected"),
+            Self::Unexpected { found, expected, .. } => {
+                write!(f, "found `{found}` where {expected} is expected")
+            }
             Self::Literal(error) => error.fmt(f),
             Self::UnknownFunction { name, .. } => write!(f, "unknown function `{name}`"),
-            Self::ArgumentCount {
-                function,
-                expected,
-                found,
-                ..
-            } => write!(f, "`{function}` takes {expected}, but {found} given"),
+            Self::ArgumentCount { function, expected, found, .. } => {
+                write!(f, "`{function}` takes {expected}, but {found} given")
+            }
             Self::UnknownName { name, .. } => write!(f, "unknown name `{name}`"),
-            Self::Mismatch {
-                operation: "subtract",
-                left,
-                right,
-                ..
-            } => write!(f, "cannot subtract {right} from {left}"),
-            Self::Mismatch {
-                operation,
-                left,
-                right,
-                ..
-            } => write!(f, "cannot {operation} {left} and {right}"),
+            Self::Mismatch { operation: "subtract", left, right, .. } => {
+                write!(f, "cannot subtract {right} from {left}")
+            }
+            Self::Mismatch { operation, left, right, .. } => {
+                write!(f, "cannot {operation} {left} and {right}")
+            }
             Self::NotDimensionless { what, operand } => {
                 write!(f, "{what} needs a dimensionless number, not {operand}")
             }
@@ -280,10 +257,7 @@ impl fmt::Display for ExprError {
                 "the exponent of {base} depends on a parameter; the dimension of the result would change with it"
             ),
             Self::Inexpressible { base, .. } => {
-                write!(
-                    f,
-                    "the result of this operation on {base} has no expressible dimension"
-                )
+                write!(f, "the result of this operation on {base} has no expressible dimension")
             }
             Self::DivisionByZero { divisor, .. } => write!(f, "division by zero: `{divisor}` is 0"),
             Self::OutOfDomain { rule, operand, .. } => write!(f, "{rule}, not {}", operand.shown),

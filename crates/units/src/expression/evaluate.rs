@@ -18,10 +18,7 @@ pub(super) fn check(
     lookup: &dyn Fn(&str) -> Option<Dimension>,
 ) -> Result<Dimension, ExprError> {
     let unknown = |name: &str| lookup(name).map(|dimension| Quantity::new(f64::NAN, dimension));
-    let evaluator = Evaluator {
-        expr,
-        lookup: &unknown,
-    };
+    let evaluator = Evaluator { expr, lookup: &unknown };
     let result = evaluator.value(expr.root, Mode::DimensionsOnly)?;
     Ok(result.dimension)
 }
@@ -130,10 +127,8 @@ impl Evaluator<'_> {
         let (l, r) = (left.value, right.value);
         let same =
             |operation| self.same(operation, self.span(id), (left_id, left), (right_id, right));
-        let inexpressible = || ExprError::Inexpressible {
-            span: self.span(id),
-            base: self.operand(left_id, left),
-        };
+        let inexpressible =
+            || ExprError::Inexpressible { span: self.span(id), base: self.operand(left_id, left) };
         Ok(match operator {
             Add => {
                 same("add")?;
@@ -144,17 +139,13 @@ impl Evaluator<'_> {
                 Quantity::new(l - r, left.dimension)
             }
             Multiply => {
-                let dimension = left
-                    .dimension
-                    .checked_mul(right.dimension)
-                    .ok_or_else(inexpressible)?;
+                let dimension =
+                    left.dimension.checked_mul(right.dimension).ok_or_else(inexpressible)?;
                 Quantity::new(l * r, dimension)
             }
             Divide => {
-                let dimension = left
-                    .dimension
-                    .checked_div(right.dimension)
-                    .ok_or_else(inexpressible)?;
+                let dimension =
+                    left.dimension.checked_div(right.dimension).ok_or_else(inexpressible)?;
                 if r == 0.0 && mode == Mode::Compute {
                     let span = self.span(right_id);
                     let divisor = self.expr.text[span.clone()].to_string();
@@ -183,11 +174,7 @@ impl Evaluator<'_> {
         right_id: NodeId,
         mode: Mode,
     ) -> Result<Quantity, ExprError> {
-        let word = if operator == Binary::And {
-            "`and`"
-        } else {
-            "`or`"
-        };
+        let word = if operator == Binary::And { "`and`" } else { "`or`" };
         let left = self.plain(left_id, left, || word.to_string())? != 0.0;
         let decided = left == (operator == Binary::Or);
         let right_mode = if decided { Mode::DimensionsOnly } else { mode };
@@ -266,13 +253,10 @@ impl Evaluator<'_> {
         match function {
             Function::Sqrt => {
                 let dimension =
-                    first
-                        .dimension
-                        .checked_pow(6)
-                        .ok_or_else(|| ExprError::Inexpressible {
-                            span: span.clone(),
-                            base: self.operand(first_id, first),
-                        })?;
+                    first.dimension.checked_pow(6).ok_or_else(|| ExprError::Inexpressible {
+                        span: span.clone(),
+                        base: self.operand(first_id, first),
+                    })?;
                 if strict && x < 0.0 {
                     return broken("a square root needs a value of at least 0");
                 }
@@ -302,12 +286,7 @@ impl Evaluator<'_> {
             Function::Atan2 => {
                 let second_id = arguments[1];
                 let second = self.value(second_id, mode)?;
-                self.same(
-                    "take the angle of",
-                    span,
-                    (first_id, first),
-                    (second_id, second),
-                )?;
+                self.same("take the angle of", span, (first_id, first), (second_id, second))?;
                 return Ok(Quantity::dimensionless(x.atan2(second.value)));
             }
             _ => {}
@@ -324,11 +303,7 @@ impl Evaluator<'_> {
                 if strict && x.abs() > 1.0 {
                     return broken("an arc sine or cosine needs a value from -1 to 1");
                 }
-                if function == Function::Asin {
-                    x.asin()
-                } else {
-                    x.acos()
-                }
+                if function == Function::Asin { x.asin() } else { x.acos() }
             }
             Function::Atan => x.atan(),
             Function::Exp => x.exp(),
@@ -336,11 +311,7 @@ impl Evaluator<'_> {
                 if strict && x <= 0.0 {
                     return broken("a logarithm needs a value above 0");
                 }
-                if function == Function::Ln {
-                    x.ln()
-                } else {
-                    x.log10()
-                }
+                if function == Function::Ln { x.ln() } else { x.log10() }
             }
             Function::Floor => x.floor(),
             Function::Ceil => x.ceil(),
@@ -360,19 +331,13 @@ impl Evaluator<'_> {
             return Ok(Quantity::dimensionless(f64::NAN));
         };
         let condition = self.value(condition_id, mode)?;
-        let condition = self.plain(condition_id, condition, || {
-            "the condition of `if`".to_string()
-        })?;
+        let condition =
+            self.plain(condition_id, condition, || "the condition of `if`".to_string())?;
         let holds = condition != 0.0;
         let mode_if = |taken: bool| if taken { mode } else { Mode::DimensionsOnly };
         let then_value = self.value(then_id, mode_if(holds))?;
         let else_value = self.value(else_id, mode_if(!holds))?;
-        self.same(
-            "choose between",
-            span,
-            (then_id, then_value),
-            (else_id, else_value),
-        )?;
+        self.same("choose between", span, (then_id, then_value), (else_id, else_value))?;
         Ok(if holds { then_value } else { else_value })
     }
 
@@ -386,10 +351,7 @@ impl Evaluator<'_> {
         if quantity.dimension.is_dimensionless() {
             return Ok(quantity.value);
         }
-        Err(ExprError::NotDimensionless {
-            what: what(),
-            operand: self.operand(id, quantity),
-        })
+        Err(ExprError::NotDimensionless { what: what(), operand: self.operand(id, quantity) })
     }
 
     fn same(
@@ -417,22 +379,12 @@ impl Evaluator<'_> {
         id: NodeId,
         value: Quantity,
     ) -> ExprError {
-        ExprError::OutOfDomain {
-            span,
-            rule,
-            operand: self.operand(id, value),
-        }
+        ExprError::OutOfDomain { span, rule, operand: self.operand(id, value) }
     }
 
     fn names_within(&self, span: &Range<usize>) -> bool {
-        let names = self
-            .expr
-            .nodes
-            .iter()
-            .filter(|node| matches!(node.kind, Kind::Name { .. }));
-        names
-            .into_iter()
-            .any(|node| span.start <= node.span().start && node.span().end <= span.end)
+        let names = self.expr.nodes.iter().filter(|node| matches!(node.kind, Kind::Name { .. }));
+        names.into_iter().any(|node| span.start <= node.span().start && node.span().end <= span.end)
     }
 }
 

@@ -116,10 +116,7 @@ enum Binary {
 impl Binary {
     fn is_comparison(self) -> bool {
         use Binary::*;
-        matches!(
-            self,
-            Less | LessOrEqual | Greater | GreaterOrEqual | Equal | NotEqual
-        )
+        matches!(self, Less | LessOrEqual | Greater | GreaterOrEqual | Equal | NotEqual)
     }
 }
 

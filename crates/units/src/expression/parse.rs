@@ -27,10 +27,7 @@ mod binding {
 
 pub(super) fn parse(text: &str, is_parameter: &dyn Fn(&str) -> bool) -> Result<Expr, ExprError> {
     if text.len() > Expr::MAX_LENGTH {
-        return Err(ExprError::TooLong {
-            length: text.len(),
-            limit: Expr::MAX_LENGTH,
-        });
+        return Err(ExprError::TooLong { length: text.len(), limit: Expr::MAX_LENGTH });
     }
     let mut parser = Parser {
         text,
@@ -47,12 +44,7 @@ pub(super) fn parse(text: &str, is_parameter: &dyn Fn(&str) -> bool) -> Result<E
     if parser.position < text.len() {
         return Err(parser.unexpected_after_operand());
     }
-    Ok(Expr {
-        text: text.to_string(),
-        nodes: parser.nodes,
-        arguments: parser.arguments,
-        root,
-    })
+    Ok(Expr { text: text.to_string(), nodes: parser.nodes, arguments: parser.arguments, root })
 }
 
 struct Parser<'t> {
@@ -91,11 +83,7 @@ impl<'t> Parser<'t> {
 
     fn push(&mut self, kind: Kind, start: usize, end: usize) -> NodeId {
         // The length limit keeps positions and node numbers far below u32::MAX.
-        self.nodes.push(Node {
-            kind,
-            start: start as u32,
-            end: end as u32,
-        });
+        self.nodes.push(Node { kind, start: start as u32, end: end as u32 });
         (self.nodes.len() - 1) as NodeId
     }
 
@@ -143,10 +131,7 @@ impl<'t> Parser<'t> {
     fn expression(&mut self, least: u8) -> Result<NodeId, ExprError> {
         if self.depth == Expr::MAX_DEPTH {
             let end = self.position + self.peek().map_or(0, char::len_utf8);
-            return Err(ExprError::TooDeep {
-                span: self.position..end,
-                limit: Expr::MAX_DEPTH,
-            });
+            return Err(ExprError::TooDeep { span: self.position..end, limit: Expr::MAX_DEPTH });
         }
         self.depth += 1;
         let result = self.operators(least);
@@ -310,11 +295,7 @@ impl<'t> Parser<'t> {
         let mut has_offset = false;
         if let Some((scale, unit_end)) = self.unit_after_number()? {
             has_offset = scale.offset != 0.0;
-            let number = if negative && has_offset {
-                -number
-            } else {
-                number
-            };
+            let number = if negative && has_offset { -number } else { number };
             quantity = Quantity::new(scale.to_si(number), scale.dimension);
             self.position = unit_end;
             self.unit_end = Some(unit_end);
@@ -322,10 +303,7 @@ impl<'t> Parser<'t> {
         if !quantity.value.is_finite() {
             return Err(too_large());
         }
-        Ok((
-            self.push(Kind::Literal(quantity), start, self.position),
-            has_offset,
-        ))
+        Ok((self.push(Kind::Literal(quantity), start, self.position), has_offset))
     }
 
     fn unit_after_number(&self) -> Result<Option<(crate::scale::Scale, usize)>, ExprError> {
@@ -334,9 +312,8 @@ impl<'t> Parser<'t> {
         let Some(first) = rest.chars().next() else {
             return Ok(None);
         };
-        let one_over = rest
-            .strip_prefix('1')
-            .is_some_and(|rest| rest.trim_start().starts_with('/'));
+        let one_over =
+            rest.strip_prefix('1').is_some_and(|rest| rest.trim_start().starts_with('/'));
         if !(starts_symbol(first) || matches!(first, '(' | '√') || one_over) {
             return Ok(None);
         }
@@ -448,16 +425,10 @@ impl<'t> Parser<'t> {
 /// The end of the dotted ASCII name at `start`.
 fn end_of_name(text: &str, start: usize) -> usize {
     let bytes = text.as_bytes();
-    let opens = |at: usize| {
-        bytes
-            .get(at)
-            .is_some_and(|b| b.is_ascii_alphabetic() || *b == b'_')
-    };
+    let opens = |at: usize| bytes.get(at).is_some_and(|b| b.is_ascii_alphabetic() || *b == b'_');
     let mut end = start;
     while opens(end)
-        || bytes
-            .get(end)
-            .is_some_and(|b| b.is_ascii_digit() || (*b == b'.' && opens(end + 1)))
+        || bytes.get(end).is_some_and(|b| b.is_ascii_digit() || (*b == b'.' && opens(end + 1)))
     {
         end += 1;
     }

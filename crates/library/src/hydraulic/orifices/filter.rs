@@ -74,10 +74,7 @@ impl<T: Num> FilterConstants<T> {
     #[inline(always)]
     fn element(&self, clogging: T, viscosity: T) -> (T, T) {
         let free = (T::one() - clogging.clamp_to(0.0, MAX_CLOGGING)).recip();
-        (
-            self.laminar * viscosity * free,
-            self.turbulent * free * free,
-        )
+        (self.laminar * viscosity * free, self.turbulent * free * free)
     }
 
     /// q with R·q + B·q² = |Δp|.
@@ -142,8 +139,7 @@ impl Physics for Filter {
         let ends = Ends::of(io, Self::INLET, Self::OUTLET);
         let clogging = io.input(Self::CLOGGING);
         let (r, b) = k.element(clogging, ends.viscosity);
-        let mut through =
-            FilterConstants::through((r + ends.impedance(), b), ends.difference());
+        let mut through = FilterConstants::through((r + ends.impedance(), b), ends.difference());
         let mut drop = ends.difference() - ends.impedance() * through;
         if k.has_bypass && drop.gt(k.bypass_pressure).any() {
             let open = drop.gt(k.bypass_pressure);
@@ -173,10 +169,7 @@ mod tests {
     const NOMINAL: f64 = 0.1 / 60.0;
 
     fn filter(bypass: Option<f64>) -> Filter {
-        Filter {
-            bypass_pressure: bypass,
-            ..declared()
-        }
+        Filter { bypass_pressure: bypass, ..declared() }
     }
 
     fn bench(filter: &Filter, clogging: f64, c: [f64; 2], z: f64) -> Bench<Filter> {

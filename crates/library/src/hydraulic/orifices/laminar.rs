@@ -43,11 +43,7 @@ pub struct LaminarConstants<T> {
 impl<T: Num> LaminarConstants<T> {
     #[inline(always)]
     fn conductance(&self, input: T) -> T {
-        if self.by_nominal {
-            self.nominal
-        } else {
-            input.max(T::zero())
-        }
+        if self.by_nominal { self.nominal } else { input.max(T::zero()) }
     }
 }
 

@@ -34,10 +34,7 @@ sized! {
 impl Physics for Orifice {
     fn prepare(&self, environment: &Environment) -> Result<Restriction<f64>, Refusal> {
         let restriction = self.size().restriction(environment.fluid, |_| Ok(1.0))?;
-        Ok(Restriction {
-            law: self.law,
-            ..restriction
-        })
+        Ok(Restriction { law: self.law, ..restriction })
     }
 
     fn law<T: Num>(k: &Restriction<T>, law: &mut Law<'_, T>) {
@@ -65,11 +62,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn bore(diameter: f64, law: FlowLaw) -> Orifice {
-        Orifice {
-            diameter: Some(diameter),
-            law,
-            ..declared()
-        }
+        Orifice { diameter: Some(diameter), law, ..declared() }
     }
 
     #[test]
@@ -105,10 +98,7 @@ mod tests {
     fn size_must_be_given_once() {
         let around = Surroundings::of::<Orifice>(1e-4);
         assert!(Bench::within(&declared::<Orifice>(), &around).is_err());
-        let twice = Orifice {
-            area: Some(1e-5),
-            ..bore(1e-3, FlowLaw::TwoRegime)
-        };
+        let twice = Orifice { area: Some(1e-5), ..bore(1e-3, FlowLaw::TwoRegime) };
         assert!(Bench::within(&twice, &around).is_err());
     }
 

@@ -50,11 +50,7 @@ impl<T: Num> VariableConstants<T> {
     #[inline(always)]
     fn share(&self, signal: T) -> T {
         let signal = opening(signal);
-        if self.is_linear {
-            signal
-        } else {
-            signal.apply(|s| self.characteristic.at(s))
-        }
+        if self.is_linear { signal } else { signal.apply(|s| self.characteristic.at(s)) }
     }
 }
 
@@ -89,9 +85,7 @@ impl Physics for VariableOrifice {
     fn step<T: Num>(k: &VariableConstants<T>, io: &mut Step<'_, T>) {
         let signal = io.input(Self::SIGNAL);
         let share = k.share(signal);
-        let through = k
-            .restriction
-            .flow_between(share, &Ends::of(io, Self::INLET, Self::OUTLET));
+        let through = k.restriction.flow_between(share, &Ends::of(io, Self::INLET, Self::OUTLET));
         io.set_flow(Self::INLET, -through);
         io.set_flow(Self::OUTLET, through);
         io.set_output(Self::OPENING, share);
