@@ -119,8 +119,9 @@ mod tests {
     use crate::rotational::inertia::{Inertia, tests::inertia};
     use fluxline_core::state::Bond;
     use fluxline_core::testing::{
-        Bench, assert_lanes_give_the_bits_of_scalars, start_joined, step_joined,
+        Bench, Noise, assert_lanes_give_the_bits_of_scalars, start_joined, step_joined,
     };
+    use proptest::prelude::*;
 
     fn clutch() -> Clutch {
         Clutch {
@@ -286,5 +287,26 @@ mod tests {
         assert_lanes_give_the_bits_of_scalars([&a, &b, &c, &d], 1e-3, line_end, |noise| {
             noise.between(-0.2, 1.2)
         });
+    }
+
+    proptest! {
+        /// Whatever the motion and the signal, it gives back what it has taken and at most one step of
+        /// its capacity and its impedance k·T + B beside: it hears of a reversal one step late.
+        #[test]
+        fn a_clutch_is_passive(seed in 0u64..1000, damping in 0.0..100.0f64, size in 1e-3..10f64) {
+            let mut bench = Bench::new(&Clutch { damping, ..clutch() }, 1e-3);
+            let mut noise = Noise::new(seed);
+            bench.start();
+            let mut taken = 0.0;
+            let one_step = (2.0 * 100.0 + (10.0 + damping) * size) * size;
+            for _ in 0..1000 {
+                bench.input(0, noise.between(0.0, 1.0)).step();
+                for port in 0..2 {
+                    bench.impose_flow(port, size * noise.between(-1.0, 1.0));
+                    taken += bench.effort(port) * bench.flow(port);
+                }
+                prop_assert!(taken >= -one_step, "{taken} {one_step}");
+            }
+        }
     }
 }

@@ -66,8 +66,10 @@ mod tests {
     use fluxline_core::component::{Filter, Physics};
     use fluxline_core::state::Bond;
     use fluxline_core::testing::{
-        Bench, Surroundings, assert_lanes_give_the_bits_of_scalars, start_joined, step_joined,
+        Bench, Noise, Surroundings, assert_lanes_give_the_bits_of_scalars, start_joined,
+        step_joined,
     };
+    use proptest::prelude::*;
 
     /// Position after one second of a mass of 50 kg that starts at 0.1 m and 0.5 m/s.
     fn decay(steps: usize) -> f64 {
@@ -162,5 +164,29 @@ mod tests {
         bench.with(|io| SpringDamper::change_step(&fine, &coarse, io));
         assert_eq!(bench.state.bonds[0].wave, force);
         assert_eq!(bench.state.bonds[0].impedance, 20.0);
+    }
+
+    proptest! {
+        /// Whatever the motion, it never gives back more than it has taken.
+        #[test]
+        fn spring_and_damper_are_passive(seed in 0u64..1000, damping in 0.0..1e5f64, alpha in 0.0..0.9f64) {
+            let element = SpringDamper { stiffness: 1e5, damping, preload: 0.0 };
+            let around = Surroundings {
+                filter: Filter::Wave(alpha),
+                ..Surroundings::of::<SpringDamper>(1e-3)
+            };
+            let mut bench = Bench::within(&element, &around).unwrap();
+            bench.start();
+            let mut noise = Noise::new(seed);
+            let mut taken = 0.0;
+            for _ in 0..100 {
+                bench.step();
+                for port in 0..2 {
+                    bench.impose_flow(port, noise.between(-1.0, 1.0));
+                    taken += bench.effort(port) * bench.flow(port);
+                }
+                prop_assert!(taken >= -1e-6, "{taken}");
+            }
+        }
     }
 }
