@@ -134,10 +134,7 @@ impl<T: Num> Body<T> {
             return (zero, zero);
         }
         let [a, b] = forces;
-        (
-            self.loss * (zero.max(a) + zero.max(b)),
-            -(self.loss * (zero.min(a) + zero.min(b))),
-        )
+        (self.loss * (zero.max(a) + zero.max(b)), -(self.loss * (zero.min(a) + zero.min(b))))
     }
 
     /// Writes position and velocity to both ports; `grip` is the share of the line's dry friction
@@ -166,11 +163,7 @@ impl<T: Num> Kernel<T> for Body<T> {
         let (up, down) = self.losses(forces);
         let floating = beyond(drive, up, down) / self.damping;
         let v = T::select(self.mass.gt(T::zero()), law.state[V], floating);
-        let deflection = if self.friction.has_bristles() {
-            law.state[BRISTLES]
-        } else {
-            T::zero()
-        };
+        let deflection = if self.friction.has_bristles() { law.state[BRISTLES] } else { T::zero() };
         let (friction, deflection_rate) = self.friction.law(v, deflection);
         let direction = (v / STICK_VELOCITY).clamp_to(-1.0, 1.0);
         let loss = T::select(v.lt(T::zero()), down, up) * direction;

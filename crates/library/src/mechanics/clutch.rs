@@ -36,12 +36,7 @@ const VELOCITIES: usize = 3;
 impl Slip<f64> {
     /// A joint of stiffness k and damping B that holds F_max at full signal.
     pub fn new(stiffness: f64, damping: f64, capacity: f64, environment: &Environment) -> Self {
-        Self {
-            stiffness,
-            damping,
-            capacity,
-            impedance: stiffness * environment.step,
-        }
+        Self { stiffness, damping, capacity, impedance: stiffness * environment.step }
     }
 }
 
@@ -60,8 +55,7 @@ impl<T: Num> Kernel<T> for Slip<T> {
         let capacity = self.engaged(law.input[0]);
         let rate = law.flow[0] + law.flow[1];
         let force = law.state[FORCE];
-        law.effort
-            .fill((force + self.damping * rate).clamp(-capacity, capacity));
+        law.effort.fill((force + self.damping * rate).clamp(-capacity, capacity));
         let slips = force.abs().ge(capacity) & (force * rate).ge(T::zero());
         law.rate[FORCE] = T::select(slips, T::zero(), self.stiffness * rate);
     }

@@ -83,10 +83,7 @@ impl<T: Num> Kernel<T> for Contact<T> {
     }
 
     fn start(&self, io: &mut Step<'_, T>) {
-        let force = self.force(
-            io.displacement(0) + io.displacement(1),
-            io.flow(0) + io.flow(1),
-        );
+        let force = self.force(io.displacement(0) + io.displacement(1), io.flow(0) + io.flow(1));
         remember(io, VELOCITIES);
         for port in 0..2 {
             io.start_effort(port, force, T::zero());
@@ -149,12 +146,7 @@ pub struct Stop<T> {
 impl Stop<f64> {
     /// A stop that is met at `position`.
     pub fn new(stiffness: f64, damping: f64, position: f64, environment: &Environment) -> Self {
-        Self {
-            stiffness,
-            damping,
-            position,
-            step: environment.step,
-        }
+        Self { stiffness, damping, position, step: environment.step }
     }
 }
 
@@ -187,11 +179,7 @@ impl<T: Num> Kernel<T> for Stop<T> {
         let closed = ahead.gt(zero) & predicted.gt(zero);
         let wave = self.stiffness * (ahead - v * (0.5 * self.step));
         let impedance = self.stiffness * (0.5 * self.step) + self.damping;
-        io.set_wave(
-            0,
-            T::select(closed, wave, zero),
-            T::select(closed, impedance, zero),
-        );
+        io.set_wave(0, T::select(closed, wave, zero), T::select(closed, impedance, zero));
     }
 
     fn energy(&self, io: &Step<'_, T>) -> T {

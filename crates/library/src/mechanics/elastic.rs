@@ -29,12 +29,7 @@ const VELOCITIES: usize = 2;
 impl Elastic<f64> {
     /// A spring of stiffness k with damping B, and force F₀ where both ends stand at 0.
     pub fn new(stiffness: f64, damping: f64, preload: f64, environment: &Environment) -> Self {
-        Self {
-            store: Store::new(1.0 / stiffness, 2, environment),
-            stiffness,
-            damping,
-            preload,
-        }
+        Self { store: Store::new(1.0 / stiffness, 2, environment), stiffness, damping, preload }
     }
 }
 
@@ -57,11 +52,7 @@ impl<T: Num> Elastic<T> {
         for (port, other) in others.into_iter().enumerate() {
             let elastic = io.wave(port);
             io.set_memory(WAVES + port, elastic);
-            io.set_wave(
-                port,
-                elastic + self.damping * other,
-                self.store.impedance + self.damping,
-            );
+            io.set_wave(port, elastic + self.damping * other, self.store.impedance + self.damping);
         }
     }
 }
@@ -73,8 +64,7 @@ impl<T: Num> Kernel<T> for Elastic<T> {
     // Both ends' velocities count into the spring, so their sum is the rate of compression.
     fn law(&self, law: &mut Law<'_, T>) {
         let compression_rate = law.flow[0] + law.flow[1];
-        law.effort
-            .fill(law.state[FORCE] + self.damping * compression_rate);
+        law.effort.fill(law.state[FORCE] + self.damping * compression_rate);
         law.rate[FORCE] = self.stiffness * compression_rate;
     }
 

@@ -17,9 +17,7 @@ pub struct Motion<T> {
 impl Motion<f64> {
     /// For a step.
     pub fn new(environment: &Environment) -> Self {
-        Self {
-            half_step: 0.5 * environment.step,
-        }
+        Self { half_step: 0.5 * environment.step }
     }
 }
 
@@ -99,11 +97,7 @@ impl<T: Num> Kernel<T> for Follower<T> {
     }
 
     fn start(&self, io: &mut Step<'_, T>) {
-        let x = if self.has_start {
-            self.start
-        } else {
-            io.input(0)
-        };
+        let x = if self.has_start { self.start } else { io.input(0) };
         let effort = io.effort(0);
         io.set_state(0, x);
         io.set_state(1, T::zero());

@@ -44,12 +44,7 @@ pub struct Backlash {
 
 impl Backlash {
     fn kernel(&self, environment: &Environment) -> Result<Contact<f64>, Refusal> {
-        Ok(Contact::new(
-            self.stiffness,
-            self.damping,
-            self.gap,
-            environment,
-        ))
+        Ok(Contact::new(self.stiffness, self.damping, self.gap, environment))
     }
 }
 
@@ -66,47 +61,30 @@ mod tests {
     fn a_driven_wheel_moves_once_the_play_is_taken_up() {
         // the driver turns freely by half the play, then carries the wheel along; speeds meet
         let step = 1e-4;
-        let play = Backlash {
-            gap: 0.1,
-            stiffness: 1e4,
-            damping: 40.0,
-        };
+        let play = Backlash { gap: 0.1, stiffness: 1e4, damping: 40.0 };
         let mut c = Bench::new(&play, step);
         let (mut driver, mut wheel) = (Bench::new(&inertia(), step), Bench::new(&inertia(), step));
         driver.set_state(Inertia::SPEED, 1.0).start();
         wheel.start();
-        c.take_bond(0, &driver, Inertia::B)
-            .take_bond(1, &wheel, Inertia::A)
-            .start();
+        c.take_bond(0, &driver, Inertia::B).take_bond(1, &wheel, Inertia::A).start();
         for n in 1..=40_000 {
-            c.take_bond(0, &driver, Inertia::B)
-                .take_bond(1, &wheel, Inertia::A)
-                .step();
+            c.take_bond(0, &driver, Inertia::B).take_bond(1, &wheel, Inertia::A).step();
             driver.take_bond(Inertia::B, &c, 0).step();
             wheel.take_bond(Inertia::A, &c, 1).step();
-            let (w1, w2) = (
-                driver.get_state(Inertia::SPEED),
-                wheel.get_state(Inertia::SPEED),
-            );
+            let (w1, w2) = (driver.get_state(Inertia::SPEED), wheel.get_state(Inertia::SPEED));
             if n < 499 {
                 assert_eq!((w1, w2), (1.0, 0.0), "{n}: 0.05 rad at 1 rad/s");
             }
             // what the ends differ by is the parasitic inertia, 4/3·k·T² = 1.3e-4 kg·m² of 2
             assert!((w1 + w2 - 1.0).abs() < 1e-3, "{n}: momentum {}", w1 + w2);
         }
-        assert!(
-            wheel.get_state(Inertia::ANGLE) > 1.5,
-            "it was carried along"
-        );
+        assert!(wheel.get_state(Inertia::ANGLE) > 1.5, "it was carried along");
     }
 
     #[test]
     fn lanes_give_the_bits_of_scalars() {
-        let [a, b, c, d] = [0.0, 1.0, 10.0, 1e3].map(|damping| Backlash {
-            gap: 0.02,
-            stiffness: 1e4,
-            damping,
-        });
+        let [a, b, c, d] =
+            [0.0, 1.0, 10.0, 1e3].map(|damping| Backlash { gap: 0.02, stiffness: 1e4, damping });
         assert_lanes_give_the_bits_of_scalars(
             [&a, &b, &c, &d],
             1e-3,

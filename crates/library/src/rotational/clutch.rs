@@ -54,12 +54,7 @@ pub struct Clutch {
 
 impl Clutch {
     fn kernel(&self, environment: &Environment) -> Result<Slip<f64>, Refusal> {
-        Ok(Slip::new(
-            self.stiffness,
-            self.damping,
-            self.capacity,
-            environment,
-        ))
+        Ok(Slip::new(self.stiffness, self.damping, self.capacity, environment))
     }
 }
 
@@ -94,9 +89,7 @@ const STICK_SPEED: f64 = 1e-5;
 
 impl Physics for Brake {
     fn prepare(&self, _: &Environment) -> Result<BrakeConstants<f64>, Refusal> {
-        Ok(BrakeConstants {
-            capacity: self.capacity,
-        })
+        Ok(BrakeConstants { capacity: self.capacity })
     }
     fn law<T: Num>(k: &BrakeConstants<T>, law: &mut Law<'_, T>) {
         let direction = (law.flow[Self::A] / STICK_SPEED).clamp_to(-1.0, 1.0);
@@ -124,12 +117,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn clutch() -> Clutch {
-        Clutch {
-            capacity: 100.0,
-            stiffness: 1e4,
-            damping: 10.0,
-            signal: 0.0,
-        }
+        Clutch { capacity: 100.0, stiffness: 1e4, damping: 10.0, signal: 0.0 }
     }
 
     struct Drive {
@@ -141,10 +129,7 @@ mod tests {
     impl Drive {
         /// A motor of 2 kg·m² at 100 rad/s in front of a load of `load` kg·m² at rest.
         fn new(load: f64, step: f64) -> Self {
-            let load = Inertia {
-                inertia: load,
-                ..inertia()
-            };
+            let load = Inertia { inertia: load, ..inertia() };
             let mut drive = Self {
                 clutch: Bench::new(&clutch(), step),
                 motor: Bench::new(&inertia(), step),
@@ -237,10 +222,7 @@ mod tests {
     }
 
     fn brake() -> Bench<Brake> {
-        let brake = Brake {
-            capacity: 50.0,
-            signal: 0.0,
-        };
+        let brake = Brake { capacity: 50.0, signal: 0.0 };
         Bench::new(&brake, 1e-3)
     }
 
@@ -273,17 +255,11 @@ mod tests {
             displacement: noise.between(-0.02, 0.02),
             ..Bond::at_rest(0.0)
         };
-        let [a, b, c, d] = [0.0, 1.0, 10.0, 1e3].map(|damping| Clutch {
-            damping,
-            ..clutch()
-        });
+        let [a, b, c, d] = [0.0, 1.0, 10.0, 1e3].map(|damping| Clutch { damping, ..clutch() });
         assert_lanes_give_the_bits_of_scalars([&a, &b, &c, &d], 1e-3, line_end, |noise| {
             noise.between(-0.2, 1.2)
         });
-        let [a, b, c, d] = [0.0, 1.0, 10.0, 1e3].map(|capacity| Brake {
-            capacity,
-            signal: 0.0,
-        });
+        let [a, b, c, d] = [0.0, 1.0, 10.0, 1e3].map(|capacity| Brake { capacity, signal: 0.0 });
         assert_lanes_give_the_bits_of_scalars([&a, &b, &c, &d], 1e-3, line_end, |noise| {
             noise.between(-0.2, 1.2)
         });

@@ -48,11 +48,7 @@ mod tests {
     fn the_torque_is_that_of_the_difference_of_speeds() {
         // a at 30 rad/s, b at 10 rad/s along the axis: bond speeds 30 and −10
         let mut bench = Bench::new(&Damper { damping: 3.0 }, 1e-3);
-        bench
-            .impose_flow(0, 30.0)
-            .impose_flow(1, -10.0)
-            .start()
-            .step();
+        bench.impose_flow(0, 30.0).impose_flow(1, -10.0).start().step();
         bench.impose_flow(0, 30.0).impose_flow(1, -10.0);
         assert_eq!((bench.effort(0), bench.effort(1)), (60.0, 60.0));
     }
@@ -63,10 +59,7 @@ mod tests {
         assert_lanes_give_the_bits_of_scalars(
             [&a, &b, &c, &d],
             1e-3,
-            |noise| Bond {
-                flow: noise.between(-1.0, 1.0),
-                ..Bond::at_rest(0.0)
-            },
+            |noise| Bond { flow: noise.between(-1.0, 1.0), ..Bond::at_rest(0.0) },
             |_| 0.0,
         );
     }

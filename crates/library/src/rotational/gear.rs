@@ -79,23 +79,13 @@ mod tests {
     use proptest::prelude::*;
 
     fn gear(ratio: f64, efficiency: f64, inertia: f64) -> Gear {
-        Gear {
-            ratio,
-            efficiency,
-            inertia,
-            damping: 0.0,
-            start_angle: 0.0,
-            start_speed: 0.0,
-        }
+        Gear { ratio, efficiency, inertia, damping: 0.0, start_angle: 0.0, start_speed: 0.0 }
     }
 
     /// Runs to the steady state between a torque with slip at a and a load at b.
     fn steady(gear: &Gear, driving: f64, load: f64) -> Bench<Gear> {
         let mut bench = Bench::new(gear, 1e-3);
-        bench
-            .line(Gear::A, driving, 0.5)
-            .line(Gear::B, load, 2.0)
-            .settle();
+        bench.line(Gear::A, driving, 0.5).line(Gear::B, load, 2.0).settle();
         for _ in 0..100_000 {
             bench.step();
         }
@@ -136,10 +126,7 @@ mod tests {
         // a holds 100 N·m at b with 25·0.8 = 20 to 25/0.8 = 31.25 N·m
         for (driving, moves) in [(19.9, true), (20.1, false), (31.2, false), (31.3, true)] {
             let mut bench = Bench::new(&gear(4.0, 0.8, 0.1), 1e-3);
-            bench
-                .line(Gear::A, driving, 0.0)
-                .line(Gear::B, 100.0, 0.0)
-                .settle();
+            bench.line(Gear::A, driving, 0.0).line(Gear::B, 100.0, 0.0).settle();
             bench.step().step();
             assert_eq!(bench.flow(Gear::B) != 0.0, moves, "{driving}");
         }
@@ -148,9 +135,7 @@ mod tests {
     #[test]
     fn a_ratio_of_zero_is_refused() {
         let around = Surroundings::of::<Gear>(1e-3);
-        let refusal = Bench::within(&gear(0.0, 1.0, 0.0), &around)
-            .map(|_| ())
-            .unwrap_err();
+        let refusal = Bench::within(&gear(0.0, 1.0, 0.0), &around).map(|_| ()).unwrap_err();
         assert_eq!(refusal.parameter, "ratio");
     }
 

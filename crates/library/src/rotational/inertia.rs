@@ -142,17 +142,8 @@ pub(crate) mod tests {
     #[test]
     fn viscous_friction_sets_the_speed() {
         // (M − M_load)/B = (30 − 10)/4
-        let mut bench = Bench::new(
-            &Inertia {
-                damping: 4.0,
-                ..inertia()
-            },
-            1e-3,
-        );
-        bench
-            .line(Inertia::A, 30.0, 0.0)
-            .input(Inertia::LOAD, 10.0)
-            .settle();
+        let mut bench = Bench::new(&Inertia { damping: 4.0, ..inertia() }, 1e-3);
+        bench.line(Inertia::A, 30.0, 0.0).input(Inertia::LOAD, 10.0).settle();
         for _ in 0..20_000 {
             bench.step();
         }
@@ -162,23 +153,14 @@ pub(crate) mod tests {
 
     #[test]
     fn a_stop_ends_the_travel() {
-        let mut bench = Bench::new(
-            &Inertia {
-                max_angle: 1.0,
-                ..inertia()
-            },
-            1e-3,
-        );
+        let mut bench = Bench::new(&Inertia { max_angle: 1.0, ..inertia() }, 1e-3);
         bench.set_state(Inertia::SPEED, 10.0);
         for _ in 0..200 {
             bench.step();
         }
         assert_eq!(bench.get_state(Inertia::ANGLE), 1.0);
         assert_eq!(bench.get_state(Inertia::SPEED), 0.0);
-        let wrong = Inertia {
-            max_angle: -1e300,
-            ..inertia()
-        };
+        let wrong = Inertia { max_angle: -1e300, ..inertia() };
         let around = Surroundings::of::<Inertia>(1e-3);
         let refusal = Bench::within(&wrong, &around).map(|_| ()).unwrap_err();
         assert_eq!(refusal.parameter, "max_angle");

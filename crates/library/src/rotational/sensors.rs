@@ -26,11 +26,7 @@ sensor!(AngleSensor, displacement);
 /// Shows the speed at a connection.
 ///
 /// Positive when it moves out of the component that moves, which is along the axis at its port b.
-#[component(
-    "rotational.speed_sensor",
-    s,
-    also = "hopsan:MechanicAngularVelocitySensor"
-)]
+#[component("rotational.speed_sensor", s, also = "hopsan:MechanicAngularVelocitySensor")]
 pub struct SpeedSensor {
     /// connection that it watches
     #[port(observes, also = "P1")]

@@ -48,12 +48,7 @@ pub struct Shaft {
 
 impl Shaft {
     fn kernel(&self, environment: &Environment) -> Result<Elastic<f64>, Refusal> {
-        Ok(Elastic::new(
-            self.stiffness,
-            self.damping,
-            self.preload,
-            environment,
-        ))
+        Ok(Elastic::new(self.stiffness, self.damping, self.preload, environment))
     }
 }
 
@@ -68,28 +63,17 @@ mod tests {
 
     /// Twist of a shaft between two inertias of 2 kg·m², after `end`.
     fn twist(step: f64, end: f64) -> f64 {
-        let shaft = Shaft {
-            stiffness: 800.0,
-            damping: 4.0,
-            preload: 0.0,
-        };
+        let shaft = Shaft { stiffness: 800.0, damping: 4.0, preload: 0.0 };
         let mut c = Bench::new(&shaft, step);
         let (mut first, mut second) = (Bench::new(&inertia(), step), Bench::new(&inertia(), step));
         first.set_state(Inertia::ANGLE, 0.1).start();
         second.start();
-        c.take_bond(0, &first, Inertia::B)
-            .take_bond(1, &second, Inertia::A)
-            .start();
-        assert!(
-            (c.effort(0) - 80.0).abs() < 1e-12,
-            "wound up by the start angles"
-        );
+        c.take_bond(0, &first, Inertia::B).take_bond(1, &second, Inertia::A).start();
+        assert!((c.effort(0) - 80.0).abs() < 1e-12, "wound up by the start angles");
         first.take_bond(Inertia::B, &c, 0).settle();
         second.take_bond(Inertia::A, &c, 1).settle();
         for _ in 0..(end / step).round() as usize {
-            c.take_bond(0, &first, Inertia::B)
-                .take_bond(1, &second, Inertia::A)
-                .step();
+            c.take_bond(0, &first, Inertia::B).take_bond(1, &second, Inertia::A).step();
             first.take_bond(Inertia::B, &c, 0).step();
             second.take_bond(Inertia::A, &c, 1).step();
         }
@@ -103,10 +87,7 @@ mod tests {
         let exact = 0.1 * (-2f64).exp() * (omega.cos() + 2.0 / omega * omega.sin());
         let errors = [1e-4, 5e-5, 2.5e-5].map(|step| (twist(step, 1.0) - exact).abs());
         for pair in errors.windows(2) {
-            assert!(
-                ((pair[0] / pair[1]).log2() - 1.0).abs() < 0.15,
-                "{errors:?}"
-            );
+            assert!(((pair[0] / pair[1]).log2() - 1.0).abs() < 0.15, "{errors:?}");
         }
         assert!(errors[2] < 1e-6, "{errors:?}");
     }

@@ -8,11 +8,7 @@ use fluxline_core::component::{Environment, NoConstants, Refusal};
 /// An ideal torque.
 ///
 /// A positive torque turns the body in front of the source forwards, whatever its speed.
-#[component(
-    "rotational.torque_source",
-    c,
-    also = "hopsan:MechanicTorqueTransformer"
-)]
+#[component("rotational.torque_source", c, also = "hopsan:MechanicTorqueTransformer")]
 pub struct TorqueSource {
     /// shaft that drives
     #[port(also = "P1")]
@@ -77,10 +73,7 @@ mod tests {
 
     #[test]
     fn a_speed_source_turns_whatever_the_torque() {
-        let source = SpeedSource {
-            speed: 0.0,
-            start_angle: 0.0,
-        };
+        let source = SpeedSource { speed: 0.0, start_angle: 0.0 };
         let mut bench = Bench::new(&source, 1e-3);
         bench.input(0, 157.0).start();
         for _ in 0..1000 {

@@ -44,12 +44,7 @@ pub struct Backlash {
 
 impl Backlash {
     fn kernel(&self, environment: &Environment) -> Result<Contact<f64>, Refusal> {
-        Ok(Contact::new(
-            self.stiffness,
-            self.damping,
-            self.gap,
-            environment,
-        ))
+        Ok(Contact::new(self.stiffness, self.damping, self.gap, environment))
     }
 }
 
@@ -65,11 +60,7 @@ mod tests {
     };
 
     fn play(damping: f64) -> Backlash {
-        Backlash {
-            gap: 0.02,
-            stiffness: 2e5,
-            damping,
-        }
+        Backlash { gap: 0.02, stiffness: 2e5, damping }
     }
 
     #[test]

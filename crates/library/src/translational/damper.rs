@@ -50,24 +50,15 @@ mod tests {
     fn coupled(damping: f64, light: f64, step: f64, end: f64) -> [f64; 2] {
         let mut damper = Bench::new(&Damper { damping }, step);
         let mut first = Bench::new(&mass(), step);
-        let light = Mass {
-            mass: light,
-            ..mass()
-        };
+        let light = Mass { mass: light, ..mass() };
         let mut second = Bench::new(&light, step);
         first.set_state(Mass::V, 1.0).start();
         second.start();
-        damper
-            .take_bond(0, &first, Mass::B)
-            .take_bond(1, &second, Mass::A)
-            .start();
+        damper.take_bond(0, &first, Mass::B).take_bond(1, &second, Mass::A).start();
         first.take_bond(Mass::B, &damper, 0).settle();
         second.take_bond(Mass::A, &damper, 1).settle();
         for _ in 0..(end / step).round() as usize {
-            damper
-                .take_bond(0, &first, Mass::B)
-                .take_bond(1, &second, Mass::A)
-                .step();
+            damper.take_bond(0, &first, Mass::B).take_bond(1, &second, Mass::A).step();
             first.take_bond(Mass::B, &damper, 0).step();
             second.take_bond(Mass::A, &damper, 1).step();
         }
@@ -99,10 +90,7 @@ mod tests {
                         .fold(0f64, |most, [v1, v2]| most.max(v1.abs()).max(v2.abs()))
                 };
                 let (early, late) = (largest(0..20), largest(3000..3020));
-                assert!(
-                    late <= early && early < 3.0,
-                    "{damping} {light}: {early} {late}"
-                );
+                assert!(late <= early && early < 3.0, "{damping} {light}: {early} {late}");
             }
         }
     }
@@ -113,10 +101,7 @@ mod tests {
         assert_lanes_give_the_bits_of_scalars(
             [&a, &b, &c, &d],
             1e-3,
-            |noise| Bond {
-                flow: noise.between(-1.0, 1.0),
-                ..Bond::at_rest(0.0)
-            },
+            |noise| Bond { flow: noise.between(-1.0, 1.0), ..Bond::at_rest(0.0) },
             |_| 0.0,
         );
     }

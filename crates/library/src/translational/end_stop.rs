@@ -31,12 +31,7 @@ pub struct EndStop {
 
 impl EndStop {
     fn kernel(&self, environment: &Environment) -> Result<Stop<f64>, Refusal> {
-        Ok(Stop::new(
-            self.stiffness,
-            self.damping,
-            self.position,
-            environment,
-        ))
+        Ok(Stop::new(self.stiffness, self.damping, self.position, environment))
     }
 }
 
@@ -52,11 +47,7 @@ mod tests {
     };
 
     fn stop(damping: f64) -> EndStop {
-        EndStop {
-            position: 0.05,
-            stiffness: 5e6,
-            damping,
-        }
+        EndStop { position: 0.05, stiffness: 5e6, damping }
     }
 
     #[test]

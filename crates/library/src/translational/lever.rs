@@ -77,23 +77,14 @@ mod tests {
     use proptest::prelude::*;
 
     fn lever(arm_b: f64, inertia: f64) -> Lever {
-        Lever {
-            arm_a: 0.5,
-            arm_b,
-            inertia,
-            damping: 0.0,
-            start_angle: 0.0,
-        }
+        Lever { arm_a: 0.5, arm_b, inertia, damping: 0.0, start_angle: 0.0 }
     }
 
     #[test]
     fn a_lever_without_inertia_transmits_force_by_its_arms() {
         for arm_b in [1.5, -1.5, 0.1] {
             let mut bench = Bench::new(&lever(arm_b, 0.0), 1e-3);
-            bench
-                .line(Lever::A, 300.0, 1e4)
-                .line(Lever::B, 40.0, 5e3)
-                .step();
+            bench.line(Lever::A, 300.0, 1e4).line(Lever::B, 40.0, 5e3).step();
             let (fa, fb) = (bench.effort(Lever::A), bench.effort(Lever::B));
             assert!((fa * 0.5 - fb * arm_b).abs() < 1e-6, "{fa} {fb}");
             assert!((bench.flow(Lever::B) + bench.flow(Lever::A) * arm_b / 0.5).abs() < 1e-12);
@@ -106,10 +97,7 @@ mod tests {
     fn a_lever_turns_with_the_moment() {
         // J·dω/dt = F_a·l_a − F_b·l_b = 100·0.5 − 20·(−1.5) = 80 N·m on 4 kg·m²
         let mut bench = Bench::new(&lever(-1.5, 4.0), 1e-3);
-        bench
-            .line(Lever::A, 100.0, 0.0)
-            .line(Lever::B, 20.0, 0.0)
-            .settle();
+        bench.line(Lever::A, 100.0, 0.0).line(Lever::B, 20.0, 0.0).settle();
         for _ in 0..100 {
             bench.step();
         }
@@ -120,9 +108,7 @@ mod tests {
     #[test]
     fn a_port_on_the_pivot_is_refused() {
         let around = Surroundings::of::<Lever>(1e-3);
-        let refusal = Bench::within(&lever(0.0, 0.0), &around)
-            .map(|_| ())
-            .unwrap_err();
+        let refusal = Bench::within(&lever(0.0, 0.0), &around).map(|_| ()).unwrap_err();
         assert_eq!(refusal.parameter, "arm_b");
     }
 

@@ -157,10 +157,7 @@ pub(crate) mod tests {
     #[test]
     fn constant_force_accelerates_as_newton_says() {
         let mut bench = Bench::new(&mass(), 1e-3);
-        bench
-            .line(Mass::A, 100.0, 0.0)
-            .line(Mass::B, 0.0, 0.0)
-            .settle();
+        bench.line(Mass::A, 100.0, 0.0).line(Mass::B, 0.0, 0.0).settle();
         for _ in 0..1000 {
             bench.step();
         }
@@ -171,10 +168,7 @@ pub(crate) mod tests {
     #[test]
     fn a_mass_rolls_down_its_incline() {
         // a = −g·sin θ; 30° gives half of 9.80665 m/s²
-        let incline = Mass {
-            inclination: std::f64::consts::FRAC_PI_6,
-            ..mass()
-        };
+        let incline = Mass { inclination: std::f64::consts::FRAC_PI_6, ..mass() };
         let mut bench = Bench::new(&incline, 1e-3);
         bench.settle();
         let energy = bench.energy();
@@ -182,26 +176,16 @@ pub(crate) mod tests {
             bench.step();
         }
         assert!((bench.get_state(Mass::V) + 4.903_325).abs() < 1e-10);
-        assert!(
-            (bench.energy() - energy).abs() < 1e-9,
-            "weight and motion exchange energy"
-        );
+        assert!((bench.energy() - energy).abs() < 1e-9, "weight and motion exchange energy");
     }
 
     #[test]
     fn dry_friction_holds_until_it_is_overcome() {
         let mut bench = Bench::new(
-            &Mass {
-                friction: FrictionModel::Coulomb,
-                coulomb_friction: 20.0,
-                ..mass()
-            },
+            &Mass { friction: FrictionModel::Coulomb, coulomb_friction: 20.0, ..mass() },
             1e-3,
         );
-        bench
-            .line(Mass::A, 19.9, 1e3)
-            .line(Mass::B, 0.0, 1e3)
-            .settle();
+        bench.line(Mass::A, 19.9, 1e3).line(Mass::B, 0.0, 1e3).settle();
         for _ in 0..100 {
             bench.step();
         }
@@ -225,10 +209,7 @@ pub(crate) mod tests {
 
     /// Mass on a spring to a wall, drawn out by `start`; amplitudes of successive turning points.
     fn turning_points(friction: Mass, start: f64, step: f64, count: usize) -> Vec<f64> {
-        let spring = Spring {
-            stiffness: 1000.0,
-            preload: 0.0,
-        };
+        let spring = Spring { stiffness: 1000.0, preload: 0.0 };
         let mut q = Bench::new(&friction, step);
         let mut c = Bench::new(&spring, step);
         q.set_state(Mass::X, start);
@@ -301,10 +282,7 @@ pub(crate) mod tests {
                 let v = bench.get_state(Mass::V);
                 let amplitude = 200.0 + 100.0 * (-(v / 0.01f64).powi(2)).exp();
                 let expected = amplitude * v.signum();
-                assert!(
-                    (bench.effort(Mass::A) / expected - 1.0).abs() < 1e-9,
-                    "{target}"
-                );
+                assert!((bench.effort(Mass::A) / expected - 1.0).abs() < 1e-9, "{target}");
                 forces.push(bench.effort(Mass::A));
             }
             assert!((forces[0] / forces[1] - 1.0).abs() < 1e-9);
@@ -313,14 +291,7 @@ pub(crate) mod tests {
 
     #[test]
     fn mass_stops_at_its_stop_and_stays() {
-        let mut bench = Bench::new(
-            &Mass {
-                max_position: 0.1,
-                restitution: 0.5,
-                ..mass()
-            },
-            1e-3,
-        );
+        let mut bench = Bench::new(&Mass { max_position: 0.1, restitution: 0.5, ..mass() }, 1e-3);
         bench.line(Mass::A, 1000.0, 0.0);
         for _ in 0..3000 {
             bench.step();
@@ -332,14 +303,7 @@ pub(crate) mod tests {
 
     #[test]
     fn a_rebound_keeps_the_coefficient_of_restitution() {
-        let mut bench = Bench::new(
-            &Mass {
-                max_position: 0.1,
-                restitution: 0.6,
-                ..mass()
-            },
-            1e-3,
-        );
+        let mut bench = Bench::new(&Mass { max_position: 0.1, restitution: 0.6, ..mass() }, 1e-3);
         bench.set_state(Mass::V, 2.0);
         for _ in 0..100 {
             bench.step();
@@ -350,11 +314,7 @@ pub(crate) mod tests {
 
     #[test]
     fn stops_in_the_wrong_order_are_refused() {
-        let wrong = Mass {
-            min_position: 0.2,
-            max_position: 0.1,
-            ..mass()
-        };
+        let wrong = Mass { min_position: 0.2, max_position: 0.1, ..mass() };
         let around = fluxline_core::testing::Surroundings::of::<Mass>(1e-3);
         let refusal = Bench::within(&wrong, &around).map(|_| ()).unwrap_err();
         assert_eq!(refusal.parameter, "max_position");

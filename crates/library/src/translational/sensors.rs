@@ -11,11 +11,7 @@ use fluxline_core::component::NoConstants;
 /// Shows the position at a connection.
 ///
 /// Positive when it moves out of the component that moves, which is along the axis at its port b.
-#[component(
-    "translational.position_sensor",
-    s,
-    also = "hopsan:MechanicPositionSensor"
-)]
+#[component("translational.position_sensor", s, also = "hopsan:MechanicPositionSensor")]
 pub struct PositionSensor {
     /// connection that it watches
     #[port(observes, also = "P1")]
@@ -30,11 +26,7 @@ sensor!(PositionSensor, displacement);
 /// Shows the velocity at a connection.
 ///
 /// Positive when it moves out of the component that moves, which is along the axis at its port b.
-#[component(
-    "translational.velocity_sensor",
-    s,
-    also = "hopsan:MechanicSpeedSensor"
-)]
+#[component("translational.velocity_sensor", s, also = "hopsan:MechanicSpeedSensor")]
 pub struct VelocitySensor {
     /// connection that it watches
     #[port(observes, also = "P1")]

@@ -8,11 +8,7 @@ use fluxline_core::component::{Environment, NoConstants, Refusal};
 /// An ideal force.
 ///
 /// A positive force pushes the body in front of the source, whatever its velocity.
-#[component(
-    "translational.force_source",
-    c,
-    also = "hopsan:MechanicForceTransformer"
-)]
+#[component("translational.force_source", c, also = "hopsan:MechanicForceTransformer")]
 pub struct ForceSource {
     /// end that pushes
     #[port(also = "P1")]
@@ -82,11 +78,7 @@ pub struct PositionSource {
 
 impl PositionSource {
     fn kernel(&self, environment: &Environment) -> Result<Follower<f64>, Refusal> {
-        Ok(Follower::new(
-            self.natural_frequency,
-            self.start_position,
-            environment,
-        ))
+        Ok(Follower::new(self.natural_frequency, self.start_position, environment))
     }
 }
 
@@ -126,10 +118,7 @@ mod tests {
 
     #[test]
     fn a_velocity_source_moves_whatever_the_force() {
-        let source = VelocitySource {
-            velocity: 0.0,
-            start_position: 0.0,
-        };
+        let source = VelocitySource { velocity: 0.0, start_position: 0.0 };
         let mut bench = Bench::new(&source, 1e-3);
         bench.input(0, 0.2).set_state(0, 0.1).start();
         for n in 0..1000 {
@@ -141,11 +130,7 @@ mod tests {
     }
 
     fn follower(natural_frequency: f64) -> PositionSource {
-        PositionSource {
-            position: 0.0,
-            natural_frequency,
-            start_position: None,
-        }
+        PositionSource { position: 0.0, natural_frequency, start_position: None }
     }
 
     #[test]
@@ -163,20 +148,14 @@ mod tests {
             }
             worst
         });
-        assert!(
-            (errors[0] / errors[1] - 4.0).abs() < 0.2,
-            "order 2: {errors:?}"
-        );
+        assert!((errors[0] / errors[1] - 4.0).abs() < 0.2, "order 2: {errors:?}");
     }
 
     #[test]
     fn a_position_source_lags_a_ramp_by_two_over_its_frequency() {
         let mut bench = Bench::new(&follower(100.0), 1e-3);
         bench.input(0, 0.5).start();
-        assert_eq!(
-            bench.state.bonds[0].displacement, 0.5,
-            "it starts where the input is"
-        );
+        assert_eq!(bench.state.bonds[0].displacement, 0.5, "it starts where the input is");
         for n in 1..=1000 {
             bench.input(0, 0.5 + 0.3 * n as f64 * 1e-3).step();
         }
@@ -204,10 +183,7 @@ mod tests {
         assert_lanes_give_the_bits_of_scalars([&a, &b, &c, &d], 1e-3, line_end, |noise| {
             noise.between(-1.0, 1.0)
         });
-        let velocity = VelocitySource {
-            velocity: 0.0,
-            start_position: 0.0,
-        };
+        let velocity = VelocitySource { velocity: 0.0, start_position: 0.0 };
         assert_lanes_give_the_bits_of_scalars([&velocity; 4], 1e-3, line_end, |noise| {
             noise.between(-1.0, 1.0)
         });

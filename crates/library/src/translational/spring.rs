@@ -102,14 +102,8 @@ mod tests {
 
     fn swing(step: f64) -> (Bench<Spring>, Bench<Mass>) {
         // Krus' example: 100 kg on 1000 N/m
-        let spring = Spring {
-            stiffness: 1000.0,
-            preload: 0.0,
-        };
-        let mass = Mass {
-            mass: 100.0,
-            ..mass()
-        };
+        let spring = Spring { stiffness: 1000.0, preload: 0.0 };
+        let mass = Mass { mass: 100.0, ..mass() };
         let (mut c, mut q) = (Bench::new(&spring, step), Bench::new(&mass, step));
         q.set_state(Mass::X, 0.1);
         start_joined((&mut c, Spring::A), (&mut q, Mass::B));
@@ -140,19 +134,13 @@ mod tests {
                     if energy == 0.0 {
                         energy = now;
                     }
-                    assert!(
-                        (now / energy - 1.0).abs() < 1e-6,
-                        "{step} {n}: {now} {energy}"
-                    );
+                    assert!((now / energy - 1.0).abs() < 1e-6, "{step} {n}: {now} {energy}");
                 }
             }
             let exact = (1000.0f64 / 100.0).sqrt();
             let share = 1.0 - 5.0 / 24.0 * parasitic / 100.0;
             let error = cosine.acos() / step / exact - share;
-            assert!(
-                error.abs() < 0.2 * (parasitic / 100.0).powi(2) + 1e-9,
-                "{step}: {error}"
-            );
+            assert!(error.abs() < 0.2 * (parasitic / 100.0).powi(2) + 1e-9, "{step}: {error}");
         }
     }
 
@@ -163,8 +151,7 @@ mod tests {
         assert!((start - 5.0).abs() < 1e-12, "½·k·x²");
         for n in 0..100_000 {
             step_joined((&mut c, Spring::A), (&mut q, Mass::B));
-            c.take_bond(Spring::A, &q, Mass::B)
-                .impose_flow(Spring::B, 0.0);
+            c.take_bond(Spring::A, &q, Mass::B).impose_flow(Spring::B, 0.0);
             let error = (c.energy() + q.energy()) / start - 1.0;
             // the two rules differ by k·T²/m = 1e-5 within a swing; nothing accumulates
             assert!(error.abs() < 1e-5, "{n}: {error}");
@@ -173,10 +160,7 @@ mod tests {
 
     #[test]
     fn the_force_starts_with_the_positions() {
-        let spring = Spring {
-            stiffness: 2000.0,
-            preload: 30.0,
-        };
+        let spring = Spring { stiffness: 2000.0, preload: 30.0 };
         let mut bench = Bench::new(&spring, 1e-3);
         bench.state.bonds[Spring::A].displacement = 0.02;
         bench.state.bonds[Spring::B].displacement = -0.05;
@@ -187,10 +171,8 @@ mod tests {
 
     #[test]
     fn lanes_give_the_bits_of_scalars() {
-        let [a, b, c, d] = [1e3, 1e4, 1e5, 1e6].map(|stiffness| Spring {
-            stiffness,
-            preload: 10.0,
-        });
+        let [a, b, c, d] =
+            [1e3, 1e4, 1e5, 1e6].map(|stiffness| Spring { stiffness, preload: 10.0 });
         assert_lanes_give_the_bits_of_scalars(
             [&a, &b, &c, &d],
             1e-3,

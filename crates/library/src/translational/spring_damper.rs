@@ -48,12 +48,7 @@ pub struct SpringDamper {
 
 impl SpringDamper {
     fn kernel(&self, environment: &Environment) -> Result<Elastic<f64>, Refusal> {
-        Ok(Elastic::new(
-            self.stiffness,
-            self.damping,
-            self.preload,
-            environment,
-        ))
+        Ok(Elastic::new(self.stiffness, self.damping, self.preload, environment))
     }
 }
 
@@ -74,11 +69,7 @@ mod tests {
     /// Position after one second of a mass of 50 kg that starts at 0.1 m and 0.5 m/s.
     fn decay(steps: usize) -> f64 {
         let step = 1.0 / steps as f64;
-        let element = SpringDamper {
-            stiffness: 5000.0,
-            damping: 200.0,
-            preload: 0.0,
-        };
+        let element = SpringDamper { stiffness: 5000.0, damping: 200.0, preload: 0.0 };
         let (mut c, mut q) = (Bench::new(&element, step), Bench::new(&mass(), step));
         q.set_state(Mass::X, 0.1).set_state(Mass::V, 0.5);
         start_joined((&mut c, SpringDamper::A), (&mut q, Mass::B));
@@ -105,15 +96,8 @@ mod tests {
     #[test]
     fn the_force_at_constant_speed_is_spring_and_damper() {
         for filter in [Filter::None, Filter::Wave(0.2), Filter::Pressure(0.2)] {
-            let element = SpringDamper {
-                stiffness: 5000.0,
-                damping: 200.0,
-                preload: 7.0,
-            };
-            let around = Surroundings {
-                filter,
-                ..Surroundings::of::<SpringDamper>(1e-3)
-            };
+            let element = SpringDamper { stiffness: 5000.0, damping: 200.0, preload: 7.0 };
+            let around = Surroundings { filter, ..Surroundings::of::<SpringDamper>(1e-3) };
             let mut bench = Bench::within(&element, &around).unwrap();
             bench.impose_flow(0, 0.3).impose_flow(1, -0.1).start();
             for _ in 0..1000 {
@@ -150,11 +134,7 @@ mod tests {
 
     #[test]
     fn a_change_of_step_keeps_the_force() {
-        let element = SpringDamper {
-            stiffness: 5000.0,
-            damping: 0.0,
-            preload: 0.0,
-        };
+        let element = SpringDamper { stiffness: 5000.0, damping: 0.0, preload: 0.0 };
         let mut bench = Bench::new(&element, 1e-3);
         bench.state.bonds[0].displacement = 0.1;
         bench.start();
