@@ -188,7 +188,7 @@ impl<'r> Builder<'r> {
         if !self.mistakes.is_empty() {
             return Err(self.mistakes.join("\n"));
         }
-        let planned = Plan::new(&self.circuit, self.registry);
+        let planned = Plan::of(&self.circuit, self.registry);
         planned.plan.ok_or_else(|| {
             planned.problems.iter().map(|p| p.to_string()).collect::<Vec<_>>().join("\n")
         })
@@ -214,7 +214,7 @@ fn values(kind: ComponentType, parameters: &[(&str, &str)]) -> Result<Vec<Value>
             ),
             Kind::Text => Value::Text((*text).to_owned()),
             Kind::List => {
-                Value::List(text.split(',').map(|x| number(x)).collect::<Result<Vec<f64>, _>>()?)
+                Value::List(text.split(',').map(number).collect::<Result<Vec<f64>, _>>()?)
             }
             Kind::Table => return Err(format!("`{name}` is a table: use Builder::table")),
             _ => {

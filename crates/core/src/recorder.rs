@@ -49,7 +49,7 @@ impl Sampling {
     pub fn rows(self, steps: u64) -> u64 {
         match self {
             Sampling::Even(samples) => (samples as u64).min(steps + 1),
-            Sampling::Every(n) => steps / n.max(1) + 1 + u64::from(steps % n.max(1) != 0),
+            Sampling::Every(n) => steps / n.max(1) + 1 + u64::from(!steps.is_multiple_of(n.max(1))),
         }
     }
 }
@@ -170,11 +170,11 @@ pub fn choose<'p>(plan: &Plan, patterns: &'p [Pattern]) -> (Vec<Variable>, Vec<&
     let mut exact: Vec<Variable> = Vec::new();
     // Names without a wildcard are looked up; only wildcards look at every variable.
     for (pattern, used) in patterns.iter().zip(&mut used) {
-        if !pattern.text.contains('*') {
-            if let Some(variable) = plan.variables.find(&pattern.text) {
-                *used = true;
-                exact.push(variable);
-            }
+        if !pattern.text.contains('*')
+            && let Some(variable) = plan.variables.find(&pattern.text)
+        {
+            *used = true;
+            exact.push(variable);
         }
     }
     let mut chosen: Vec<Variable> = Vec::new();

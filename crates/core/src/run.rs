@@ -121,11 +121,11 @@ pub fn run(
                 }
             }
         }
-        if !is_sound || !sound_state(state) {
-            if let Some(divergence) = trace(plan, state, &good) {
-                ended = Ended::Diverged(divergence);
-                break;
-            }
+        if (!is_sound || !sound_state(state))
+            && let Some(divergence) = trace(plan, state, &good)
+        {
+            ended = Ended::Diverged(divergence);
+            break;
         }
         if state.faults.unconverged > 0 {
             let component = plan.name(state.faults.first_component.saturating_sub(1)).to_owned();

@@ -128,7 +128,7 @@ fn drift(plan: &Plan, before: &State<f64>, after: &State<f64>, time: f64) -> (f6
                 (new.effort - old.effort).abs() / (old.effort.abs() + domain.small_effort());
             let flow = (new.flow - old.flow).abs() / (old.flow.abs() + domain.small_flow());
             let change = effort.max(flow) / time;
-            if !(change <= worst.0) {
+            if change > worst.0 || change.is_nan() {
                 worst = (change, index as u32);
             }
         }

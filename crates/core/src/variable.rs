@@ -144,13 +144,15 @@ impl Ladder {
                 sample = recorder.sampling.next(tick + 1, ticks);
             }
             quiet = if tally.last_parasitic < QUIET * self.limit { quiet + 1 } else { 0 };
-            if quiet >= QUIET_STEPS && rung + 1 < self.plans.len() && tick % (1 << (rung + 1)) == 0
+            if quiet >= QUIET_STEPS
+                && rung + 1 < self.plans.len()
+                && tick.is_multiple_of(1 << (rung + 1))
             {
                 self.change(rung, rung + 1, state);
                 rung += 1;
                 quiet = 0;
             }
-            if usage.taken % 256 == 0 {
+            if usage.taken.is_multiple_of(256) {
                 if !sound_state(state) {
                     break;
                 }

@@ -127,8 +127,10 @@ fn number_places(
     for end in circuit.connections.iter().flat_map(|c| &c.ends).filter(|e| many(e)) {
         let count = layout.places.entry(end.component).or_insert(0);
         *count += 1;
-        if let Some(place) = end.place {
-            if let Some(first) = taken.insert((end.component, place), end.span) {
+        if let Some(place) = end.place
+            && let Some(first) = taken.insert((end.component, place), end.span)
+        {
+            {
                 let instance = &circuit.components[end.component];
                 let name = format!(
                     "{}.{}{place}",

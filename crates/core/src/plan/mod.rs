@@ -95,7 +95,7 @@ pub struct Planned {
 
 impl Plan {
     /// Checks a circuit and lays it out.
-    pub fn new(circuit: &Circuit, registry: &Registry) -> Planned {
+    pub fn of(circuit: &Circuit, registry: &Registry) -> Planned {
         Self::with_step(circuit, registry, circuit.run.step)
     }
 
@@ -224,7 +224,7 @@ fn check_times(circuit: &Circuit, step: f64, problems: &mut Diagnostics) {
             .on(Place::setting("run.stop"))
             .help("give `stop` a later time than `start`"),
         );
-    } else if !(step > 0.0) || !step.is_finite() {
+    } else if step.is_nan() || step <= 0.0 || step.is_infinite() {
         problems.push(
             Diagnostic::error(Code::BadRunTimes, format!("the time step is {}", show(step)))
                 .on(Place::setting("run.step"))
