@@ -164,7 +164,7 @@ impl Session {
         let Some(circuit) = circuit else {
             return Err(Failure { problems, sources });
         };
-        let planned = Plan::new(&circuit, &registry);
+        let planned = Plan::of(&circuit, &registry);
         problems.absorb(planned.problems);
         let Some(plan) = planned.plan else {
             return Err(Failure { problems, sources });
