@@ -186,6 +186,14 @@ impl<M: Physics, T: Num> Bench<M, T> {
         );
         self
     }
+    /// Starts as a run does: the component's start, then rates and outputs from its law.
+    pub fn begin(&mut self) -> &mut Self {
+        self.start();
+        let clock = self.clock();
+        let io = &mut view::<M, T>(&self.wiring, &mut self.state, clock);
+        crate::implicit::start::<M, T>(&self.constants, io);
+        self
+    }
     /// One step as the component takes it.
     pub fn step(&mut self) -> &mut Self {
         self.state.step += 1;
