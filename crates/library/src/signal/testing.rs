@@ -69,7 +69,11 @@ pub fn refusal<M: Physics>(component: &M) -> Refusal {
 fn scatter(n: usize) -> f64 {
     let x = ((n as f64) * 12.9898).sin() * 43758.5453;
     let x = 2.0 * (x - x.floor()) - 1.0;
-    if n % 7 == 0 { (x * 2.0).round() } else { x }
+    if n.is_multiple_of(7) {
+        (x * 2.0).round()
+    } else {
+        x
+    }
 }
 
 /// Four variants side by side give the bits of four alone, whatever drives them.
