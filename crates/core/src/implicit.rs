@@ -86,9 +86,12 @@ impl<T: Num> Problem<T> {
         for i in 0..ports {
             p.wave[i] = io.wave(i);
             p.impedance[i] = io.impedance(i);
-            p.dry[i] = io.dry(i);
             p.viscosity[i] = io.viscosity(i);
-            p.small[i] = declaration.ports[i.min(last)].domain.small_flow();
+            let domain = declaration.ports[i.min(last)].domain;
+            p.small[i] = domain.small_flow();
+            if domain.is_mechanical() {
+                p.dry[i] = io.dry(i);
+            }
         }
         for i in 0..states {
             p.old[i] = io.state(i);
@@ -136,6 +139,7 @@ impl<T: Num> Problem<T> {
         let (n, s) = (self.ports, self.states);
         for i in 0..n {
             let direction = (y[i] / STICK_VELOCITY).clamp_to(-1.0, 1.0);
+            e.flow[i] = y[i];
             e.effort[i] = self.wave[i] + self.impedance[i] * y[i] + self.dry[i] * direction;
         }
         M::law(
@@ -170,9 +174,8 @@ impl<T: Num> Problem<T> {
 
     /// Residual weighed by the size of the unknowns.
     fn size(&self, r: &[T; MAX_UNKNOWNS], y: &[T; MAX_UNKNOWNS]) -> T {
-        (0..self.ports + self.states).fold(T::zero(), |sum, i| {
-            sum + (r[i] / (y[i].abs() + self.small[i])).squared()
-        })
+        (0..self.ports + self.states)
+            .fold(T::zero(), |sum, i| sum + (r[i] / (y[i].abs() + self.small[i])).squared())
     }
 }
 
@@ -183,11 +186,7 @@ pub fn step<M: Physics, T: Num>(constants: &M::Constants<T>, io: &mut Step<'_, T
     let n = ports + states;
     let mut y = [T::zero(); MAX_UNKNOWNS];
     for (i, unknown) in y.iter_mut().enumerate().take(n) {
-        *unknown = if i < ports {
-            io.flow(i)
-        } else {
-            problem.old[i - ports]
-        };
+        *unknown = if i < ports { io.flow(i) } else { problem.old[i - ports] };
     }
 
     let lifted = problem.lift(Dual::constant);

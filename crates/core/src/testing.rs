@@ -116,22 +116,14 @@ impl<M: Physics, T: Num> Bench<M, T> {
             line_temperature: Vec::new(),
             delivered_temperature: Vec::new(),
             step: 0,
+            rest_steps: 0,
             faults: Default::default(),
         };
-        Self {
-            constants,
-            wiring,
-            state,
-            dt: around.step,
-        }
+        Self { constants, wiring, state, dt: around.step }
     }
 
     fn clock(&self) -> Clock {
-        Clock {
-            time: self.state.step as f64 * self.dt,
-            dt: self.dt,
-            tick: self.state.step,
-        }
+        Clock { time: self.state.step as f64 * self.dt, dt: self.dt, tick: self.state.step }
     }
 
     /// The constants in use.
@@ -180,10 +172,7 @@ impl<M: Physics, T: Num> Bench<M, T> {
     /// Calls the component's start.
     pub fn start(&mut self) -> &mut Self {
         let clock = self.clock();
-        M::start(
-            &self.constants,
-            &mut view::<M, T>(&self.wiring, &mut self.state, clock),
-        );
+        M::start(&self.constants, &mut view::<M, T>(&self.wiring, &mut self.state, clock));
         self
     }
     /// Starts as a run does: the component's start, then rates and outputs from its law.
@@ -198,10 +187,7 @@ impl<M: Physics, T: Num> Bench<M, T> {
     pub fn step(&mut self) -> &mut Self {
         self.state.step += 1;
         let clock = self.clock();
-        M::step(
-            &self.constants,
-            &mut view::<M, T>(&self.wiring, &mut self.state, clock),
-        );
+        M::step(&self.constants, &mut view::<M, T>(&self.wiring, &mut self.state, clock));
         self
     }
     /// One step by the generic solver.
@@ -215,17 +201,11 @@ impl<M: Physics, T: Num> Bench<M, T> {
     /// Energy stored, J.
     pub fn energy(&mut self) -> T {
         let clock = self.clock();
-        M::energy(
-            &self.constants,
-            &view::<M, T>(&self.wiring, &mut self.state, clock),
-        )
+        M::energy(&self.constants, &view::<M, T>(&self.wiring, &mut self.state, clock))
     }
     /// Oil held, m³.
     pub fn content(&mut self) -> T {
         let clock = self.clock();
-        M::content(
-            &self.constants,
-            &view::<M, T>(&self.wiring, &mut self.state, clock),
-        )
+        M::content(&self.constants, &view::<M, T>(&self.wiring, &mut self.state, clock))
     }
 }

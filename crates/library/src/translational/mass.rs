@@ -131,11 +131,8 @@ impl Physics for Mass {
         let mut v = free / (resistance * k.half_step_per_mass + 1.0);
         let friction = T::select(v.lt(T::zero()), -dry, dry);
         let moving = v.abs().gt(T::zero());
-        let mut acceleration = T::select(
-            moving,
-            (drive - resistance * v - friction) * k.inverse_mass,
-            T::zero(),
-        );
+        let mut acceleration =
+            T::select(moving, (drive - resistance * v - friction) * k.inverse_mass, T::zero());
         let mut x = old_x + (old_v + v) * k.half_step;
         let (low, high) = (x.lt(k.min_position), x.gt(k.max_position));
         if (low | high).any() {
@@ -151,18 +148,8 @@ impl Physics for Mass {
         io.set_rate(Self::V, acceleration);
         // Friction of a line that holds the mass takes what is missing to balance, at most `dry`.
         let (force_a, force_b) = (io.wave(Self::A) - za * v, io.wave(Self::B) + zb * v);
-        io.set_motion(
-            Self::A,
-            -v,
-            -x,
-            force_a - io.dry(Self::A) * Self::direction(v),
-        );
-        io.set_motion(
-            Self::B,
-            v,
-            x,
-            force_b + io.dry(Self::B) * Self::direction(v),
-        );
+        io.set_motion(Self::A, -v, -x, force_a - io.dry(Self::A) * Self::direction(v));
+        io.set_motion(Self::B, v, x, force_b + io.dry(Self::B) * Self::direction(v));
     }
 
     const ROLE: BalanceRole = BalanceRole::Storage;
@@ -175,11 +162,7 @@ impl Physics for Mass {
 impl Mass {
     fn direction<T: Num>(v: T) -> T {
         let zero = T::zero();
-        T::select(
-            v.gt(zero),
-            T::one(),
-            T::select(v.lt(zero), T::of(-1.0), zero),
-        )
+        T::select(v.gt(zero), T::one(), T::select(v.lt(zero), T::of(-1.0), zero))
     }
 }
 
@@ -205,10 +188,7 @@ mod tests {
     #[test]
     fn constant_force_accelerates_as_newton_says() {
         let mut bench = Bench::new(&mass(), 1e-3);
-        bench
-            .line(Mass::A, 100.0, 0.0)
-            .line(Mass::B, 0.0, 0.0)
-            .set_state(2 + Mass::V, 2.0);
+        bench.line(Mass::A, 100.0, 0.0).line(Mass::B, 0.0, 0.0).set_state(2 + Mass::V, 2.0);
         for _ in 0..1000 {
             bench.step();
         }
@@ -218,13 +198,7 @@ mod tests {
 
     #[test]
     fn dry_friction_holds_until_it_is_overcome() {
-        let mut bench = Bench::new(
-            &Mass {
-                dry_friction: 20.0,
-                ..mass()
-            },
-            1e-3,
-        );
+        let mut bench = Bench::new(&Mass { dry_friction: 20.0, ..mass() }, 1e-3);
         bench.line(Mass::A, 19.9, 1e3).line(Mass::B, 0.0, 1e3);
         for _ in 0..100 {
             bench.step();
@@ -236,13 +210,7 @@ mod tests {
 
     #[test]
     fn mass_stops_at_its_stop_and_stays() {
-        let mut bench = Bench::new(
-            &Mass {
-                max_position: 0.1,
-                ..mass()
-            },
-            1e-3,
-        );
+        let mut bench = Bench::new(&Mass { max_position: 0.1, ..mass() }, 1e-3);
         bench.line(Mass::A, 1000.0, 0.0);
         for _ in 0..1000 {
             bench.step();

@@ -6,7 +6,5 @@ pub mod spring;
 use fluxline_core::component::ComponentType;
 
 /// The translational components.
-pub const TYPES: &[ComponentType] = &[
-    ComponentType::of::<mass::Mass>(),
-    ComponentType::of::<spring::Spring>(),
-];
+pub const TYPES: &[ComponentType] =
+    &[ComponentType::of::<mass::Mass>(), ComponentType::of::<spring::Spring>()];

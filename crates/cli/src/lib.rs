@@ -1,0 +1,1 @@
+//! Fluxline as a library: open a circuit, run it, judge it.
