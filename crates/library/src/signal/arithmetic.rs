@@ -237,9 +237,7 @@ impl Maximum {
 
 impl Divide {
     fn constants(&self) -> Result<DivideConstants<f64>, Refusal> {
-        Ok(DivideConstants {
-            smallest: self.smallest_divisor,
-        })
+        Ok(DivideConstants { smallest: self.smallest_divisor })
     }
     fn begin<T: Num>(_: &DivideConstants<T>, _: Now, _: impl Fn(usize) -> T) -> [T; 1] {
         [T::zero()]
@@ -285,42 +283,16 @@ mod tests {
             gain8,
         }
     }
-    const DIFFERENCE: Difference = Difference {
-        input1: 0.0,
-        input2: 0.0,
-    };
-    const PRODUCT: Product = Product {
-        input1: 1.0,
-        input2: 1.0,
-        input3: 1.0,
-        input4: 1.0,
-    };
-    const MINIMUM: Minimum = Minimum {
-        input1: 0.0,
-        input2: 0.0,
-        input3: 0.0,
-        input4: 0.0,
-    };
-    const MAXIMUM: Maximum = Maximum {
-        input1: 0.0,
-        input2: 0.0,
-        input3: 0.0,
-        input4: 0.0,
-    };
-    const DIVIDE: Divide = Divide {
-        input1: 0.0,
-        input2: 0.0,
-        smallest_divisor: 1e-3,
-    };
+    const DIFFERENCE: Difference = Difference { input1: 0.0, input2: 0.0 };
+    const PRODUCT: Product = Product { input1: 1.0, input2: 1.0, input3: 1.0, input4: 1.0 };
+    const MINIMUM: Minimum = Minimum { input1: 0.0, input2: 0.0, input3: 0.0, input4: 0.0 };
+    const MAXIMUM: Maximum = Maximum { input1: 0.0, input2: 0.0, input3: 0.0, input4: 0.0 };
+    const DIVIDE: Divide = Divide { input1: 0.0, input2: 0.0, smallest_divisor: 1e-3 };
 
     #[test]
     fn arithmetic_is_that_of_numbers() {
         let gains = [1.0, -1.0, 2.0, 0.5, 1.0, 1.0, 1.0, -3.0];
-        let values = sequence(
-            &sum(gains),
-            0.1,
-            &[[1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0]],
-        );
+        let values = sequence(&sum(gains), 0.1, &[[1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0]]);
         assert_eq!(values, [1.0 - 2.0 + 6.0 + 2.0 + 5.0 + 6.0 + 7.0 - 24.0]);
         let rows = [[3.0, -2.0, 1.5, 4.0], [0.5, 8.0, 9.0, -7.0]];
         assert_eq!(sequence(&PRODUCT, 0.1, &rows), [-36.0, -252.0]);
@@ -345,9 +317,8 @@ mod tests {
         lanes_match([PRODUCT; 4]);
         lanes_match([MINIMUM; 4]);
         lanes_match([MAXIMUM; 4]);
-        lanes_match([1e-3, 1e-2, 0.1, 0.5].map(|smallest_divisor| Divide {
-            smallest_divisor,
-            ..DIVIDE
-        }));
+        lanes_match(
+            [1e-3, 1e-2, 0.1, 0.5].map(|smallest_divisor| Divide { smallest_divisor, ..DIVIDE }),
+        );
     }
 }

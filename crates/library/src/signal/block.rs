@@ -48,7 +48,7 @@ pub(super) use memoryless;
 /// `begin(constants, now, input) → memory` and
 /// `advance(constants, now, input, memory) → (output, memory)`.
 macro_rules! sequential {
-    (@physics $type:ident, $constants:ident, $n:literal, $prepare:expr, [$($late:ident)*]) => {
+    (@physics $type:ident, $constants:ident, $n:literal, $prepare:expr) => {
         impl fluxline_core::component::Physics for $type {
             fn prepare(
                 &self,
@@ -79,17 +79,14 @@ macro_rules! sequential {
                 }
                 io.set_output(Self::OUT, out);
             }
-            const NO_FEEDTHROUGH: &'static [usize] = &[$(Self::$late),*];
         }
     };
-    ($type:ident: $constants:ident, memory $n:literal $(, late $late:ident)*) => {
-        $crate::signal::block::sequential!(
-            @physics $type, $constants, $n, $type::constants, [$($late)*]
-        );
+    ($type:ident: $constants:ident, memory $n:literal) => {
+        $crate::signal::block::sequential!(@physics $type, $constants, $n, $type::constants);
     };
-    ($type:ident, memory $n:literal $(, late $late:ident)*) => {
+    ($type:ident, memory $n:literal) => {
         $crate::signal::block::sequential!(
-            @physics $type, NoConstants, $n, |_| Ok(NoConstants::new()), [$($late)*]
+            @physics $type, NoConstants, $n, |_| Ok(NoConstants::new())
         );
     };
 }

@@ -138,10 +138,7 @@ mod tests {
                     Sweep::Logarithmic => 5.0 * 10f64.powf(x),
                 };
                 // A period of a sweep is its frequency at the middle up to (ḟ/f²)²/8 of itself: 2 %.
-                assert!(
-                    (measured / expected - 1.0).abs() < 0.02,
-                    "{measured} {expected}"
-                );
+                assert!((measured / expected - 1.0).abs() < 0.02, "{measured} {expected}");
             }
         }
     }

@@ -199,10 +199,7 @@ sequential!(Edge: EdgeConstants, memory 1);
 
 impl Latch {
     fn constants(&self) -> Result<LatchConstants<f64>, Refusal> {
-        Ok(LatchConstants {
-            dominant: self.dominant,
-            start: f64::from(u8::from(self.start_set)),
-        })
+        Ok(LatchConstants { dominant: self.dominant, start: f64::from(u8::from(self.start_set)) })
     }
     fn begin<T: Num>(k: &LatchConstants<T>, now: Now, u: impl Fn(usize) -> T) -> [T; 1] {
         Self::advance(k, now, u, [k.start]).1
@@ -225,10 +222,7 @@ impl Latch {
 
 impl Timer {
     fn constants(&self) -> Result<TimerConstants<f64>, Refusal> {
-        Ok(TimerConstants {
-            on_delay: self.on_delay,
-            off_delay: self.off_delay,
-        })
+        Ok(TimerConstants { on_delay: self.on_delay, off_delay: self.off_delay })
     }
     fn begin<T: Num>(k: &TimerConstants<T>, now: Now, u: impl Fn(usize) -> T) -> [T; 3] {
         let was = truth(is_true(u(Self::INPUT)));
@@ -251,10 +245,7 @@ impl Timer {
 
 impl OneShot {
     fn constants(&self) -> Result<OneShotConstants<f64>, Refusal> {
-        Ok(OneShotConstants {
-            width: self.width,
-            retrigger: self.retrigger,
-        })
+        Ok(OneShotConstants { width: self.width, retrigger: self.retrigger })
     }
     fn begin<T: Num>(_: &OneShotConstants<T>, _: Now, u: impl Fn(usize) -> T) -> [T; 2] {
         [truth(is_true(u(Self::INPUT))), T::of(f64::MIN)]
@@ -268,11 +259,7 @@ impl OneShot {
     ) -> (T, [T; 2]) {
         let input = is_true(u(Self::INPUT));
         let edge = input & !is_true(was);
-        let begins = if k.retrigger {
-            edge
-        } else {
-            edge & reached(now.time, until)
-        };
+        let begins = if k.retrigger { edge } else { edge & reached(now.time, until) };
         let until = T::select(begins, k.width + now.time, until);
         (truth(!reached(now.time, until)), [truth(input), until])
     }
@@ -317,10 +304,7 @@ impl Counter {
 
 impl Edge {
     fn constants(&self) -> Result<EdgeConstants<f64>, Refusal> {
-        Ok(EdgeConstants {
-            edges: self.edges,
-            none: NoConstants::new(),
-        })
+        Ok(EdgeConstants { edges: self.edges, none: NoConstants::new() })
     }
     fn begin<T: Num>(_: &EdgeConstants<T>, _: Now, u: impl Fn(usize) -> T) -> [T; 1] {
         [truth(is_true(u(Self::INPUT)))]
@@ -345,34 +329,16 @@ mod tests {
     use crate::signal::testing::{lanes_match, sequence};
 
     fn latch(dominant: Dominant) -> Latch {
-        Latch {
-            set: 0.0,
-            reset: 0.0,
-            dominant,
-            start_set: false,
-        }
+        Latch { set: 0.0, reset: 0.0, dominant, start_set: false }
     }
     fn timer(on_delay: f64, off_delay: f64) -> Timer {
-        Timer {
-            input: 0.0,
-            on_delay,
-            off_delay,
-        }
+        Timer { input: 0.0, on_delay, off_delay }
     }
     fn one_shot(width: f64, retrigger: bool) -> OneShot {
-        OneShot {
-            input: 0.0,
-            width,
-            retrigger,
-        }
+        OneShot { input: 0.0, width, retrigger }
     }
     fn counter(rising: bool, falling: bool) -> Counter {
-        Counter {
-            input: 0.0,
-            reset: 0.0,
-            rising,
-            falling,
-        }
+        Counter { input: 0.0, reset: 0.0, rising, falling }
     }
     fn edge(edges: Edges) -> Edge {
         Edge { input: 0.0, edges }
@@ -387,23 +353,10 @@ mod tests {
 
     #[test]
     fn latch_remembers_and_its_dominant_side_wins() {
-        let rows = [
-            [0.0, 0.0],
-            [1.0, 0.0],
-            [0.0, 0.0],
-            [1.0, 1.0],
-            [0.0, 1.0],
-            [0.0, 0.0],
-        ];
-        assert_eq!(
-            text(&sequence(&latch(Dominant::Reset), 1.0, &rows)),
-            "011000"
-        );
+        let rows = [[0.0, 0.0], [1.0, 0.0], [0.0, 0.0], [1.0, 1.0], [0.0, 1.0], [0.0, 0.0]];
+        assert_eq!(text(&sequence(&latch(Dominant::Reset), 1.0, &rows)), "011000");
         assert_eq!(text(&sequence(&latch(Dominant::Set), 1.0, &rows)), "011100");
-        let set = Latch {
-            start_set: true,
-            ..latch(Dominant::Reset)
-        };
+        let set = Latch { start_set: true, ..latch(Dominant::Reset) };
         assert_eq!(text(&sequence(&set, 1.0, &rows[4..])), "00");
         assert_eq!(text(&sequence(&set, 1.0, &rows[5..])), "1");
     }
@@ -414,10 +367,7 @@ mod tests {
         let (on, off) = (timer(0.3, 0.0), timer(0.0, 0.3));
         assert_eq!(text(&sequence(&on, 0.1, &inputs)), "0000000111000000");
         assert_eq!(text(&sequence(&off, 0.1, &inputs)), "0111111111111110");
-        assert_eq!(
-            text(&sequence(&timer(0.2, 0.0), 0.1, &digits("1111"))),
-            "0011"
-        );
+        assert_eq!(text(&sequence(&timer(0.2, 0.0), 0.1, &digits("1111"))), "0011");
     }
 
     #[test]
@@ -441,14 +391,7 @@ mod tests {
         assert_eq!(seen(Edges::Rising), "0001000100");
         assert_eq!(seen(Edges::Falling), "0010010000");
         assert_eq!(seen(Edges::Both), "0011010100");
-        let rows = [
-            [0.0, 0.0],
-            [1.0, 0.0],
-            [0.0, 1.0],
-            [1.0, 1.0],
-            [0.0, 0.0],
-            [1.0, 0.0],
-        ];
+        let rows = [[0.0, 0.0], [1.0, 0.0], [0.0, 1.0], [1.0, 1.0], [0.0, 0.0], [1.0, 0.0]];
         assert_eq!(text(&sequence(&counter(true, false), 1.0, &rows)), "010001");
     }
 

@@ -224,9 +224,7 @@ impl Physics for FirstOrder {
     #[inline]
     fn step<T: Num>(k: &FirstOrderConstants<T>, io: &mut Step<'_, T>) {
         let u = k.gain * io.input(Self::INPUT);
-        let free = k
-            .lag
-            .next(u, io.state(Self::FILTERED), io.rate(Self::FILTERED));
+        let free = k.lag.next(u, io.state(Self::FILTERED), io.rate(Self::FILTERED));
         let y = k.limits.hold(free);
         io.count(Self::LIMITED, k.limits.beyond(free));
         io.set_state(Self::FILTERED, y);
@@ -295,24 +293,12 @@ mod tests {
         }
     }
     fn derivative(time_constant: f64) -> Derivative {
-        Derivative {
-            input: 0.0,
-            gain: 3.0,
-            time_constant,
-        }
+        Derivative { input: 0.0, gain: 3.0, time_constant }
     }
     fn compensator(lead_time: f64, lag_time: f64) -> LeadLag {
-        LeadLag {
-            input: 0.0,
-            gain: 2.0,
-            lead_time,
-            lag_time,
-        }
+        LeadLag { input: 0.0, gain: 2.0, lead_time, lag_time }
     }
-    const HIGH_PASS: HighPass = HighPass {
-        input: 0.0,
-        corner_frequency: 5.0,
-    };
+    const HIGH_PASS: HighPass = HighPass { input: 0.0, corner_frequency: 5.0 };
 
     /// The response to a ramp from rest, u = t: y = t − τ·(1 − e^(−t/τ)), for each block.
     #[test]
@@ -324,12 +310,7 @@ mod tests {
             order(&lag(tau), t, |t| t, 2.0 * lagged),
             order(&derivative(tau), t, |t| t, 3.0 * slope),
             order(&HIGH_PASS, t, |t| t, t - lagged),
-            order(
-                &compensator(0.5, tau),
-                t,
-                |t| t,
-                2.0 * (lagged + 0.5 * slope),
-            ),
+            order(&compensator(0.5, tau), t, |t| t, 2.0 * (lagged + 0.5 * slope)),
         ];
         for order in orders {
             assert!((order - 2.0).abs() < 0.01, "{orders:?}");
@@ -364,10 +345,7 @@ mod tests {
 
     #[test]
     fn limited_filter_turns_at_once() {
-        let limited = FirstOrder {
-            maximum: 1.0,
-            ..lag(0.2)
-        };
+        let limited = FirstOrder { maximum: 1.0, ..lag(0.2) };
         let mut bench = Bench::new(&limited, 0.01);
         bench.begin().input(0, 5.0);
         for _ in 0..100 {
@@ -382,15 +360,9 @@ mod tests {
 
     #[test]
     fn filter_needs_one_of_time_constant_and_corner_frequency() {
-        let both = FirstOrder {
-            corner_frequency: Some(5.0),
-            ..lag(0.2)
-        };
+        let both = FirstOrder { corner_frequency: Some(5.0), ..lag(0.2) };
         assert!(refusal(&both).message.contains("0.2 s"));
-        let neither = FirstOrder {
-            time_constant: None,
-            ..lag(0.2)
-        };
+        let neither = FirstOrder { time_constant: None, ..lag(0.2) };
         assert_eq!(refusal(&neither).parameter, "time_constant");
     }
 
@@ -407,15 +379,9 @@ mod tests {
     #[test]
     fn lanes_give_the_bits_of_scalars() {
         let times = [0.01, 0.1, 0.2, 1.0];
-        lanes_match(times.map(|tau| FirstOrder {
-            maximum: 0.5,
-            ..lag(tau)
-        }));
+        lanes_match(times.map(|tau| FirstOrder { maximum: 0.5, ..lag(tau) }));
         lanes_match(times.map(derivative));
         lanes_match(times.map(|tau| compensator(0.3, tau)));
-        lanes_match(times.map(|tau| HighPass {
-            corner_frequency: 1.0 / tau,
-            ..HIGH_PASS
-        }));
+        lanes_match(times.map(|tau| HighPass { corner_frequency: 1.0 / tau, ..HIGH_PASS }));
     }
 }

@@ -183,20 +183,13 @@ impl Sqrt {
 
 impl Power {
     fn constants(&self) -> Result<PowerConstants<f64>, Refusal> {
-        Ok(PowerConstants {
-            keep_sign: self.keep_sign,
-            none: NoConstants::new(),
-        })
+        Ok(PowerConstants { keep_sign: self.keep_sign, none: NoConstants::new() })
     }
     #[inline(always)]
     fn value<T: Num>(k: &PowerConstants<T>, _: f64, u: impl Fn(usize) -> T) -> T {
         let input = u(Self::INPUT);
         let power = input.abs().apply2(u(Self::EXPONENT), power);
-        if k.keep_sign {
-            power.with_sign_of(input)
-        } else {
-            power
-        }
+        if k.keep_sign { power.with_sign_of(input) } else { power }
     }
 }
 
@@ -254,10 +247,7 @@ impl Kind {
 
 impl Function {
     fn constants(&self) -> Result<FunctionConstants<f64>, Refusal> {
-        Ok(FunctionConstants {
-            function: self.function,
-            none: NoConstants::new(),
-        })
+        Ok(FunctionConstants { function: self.function, none: NoConstants::new() })
     }
     fn begin<T: Num>(_: &FunctionConstants<T>, _: Now, _: impl Fn(usize) -> T) -> [T; 1] {
         [T::zero()]
@@ -303,17 +293,10 @@ mod tests {
         Kind::Round,
     ];
     fn function(function: Kind) -> Function {
-        Function {
-            input: 0.0,
-            function,
-        }
+        Function { input: 0.0, function }
     }
     fn power_of(keep_sign: bool) -> Power {
-        Power {
-            input: 0.0,
-            exponent: 0.0,
-            keep_sign,
-        }
+        Power { input: 0.0, exponent: 0.0, keep_sign }
     }
 
     #[test]
@@ -323,10 +306,7 @@ mod tests {
             for x in [0.13, 0.45, 0.81] {
                 let difference = (kind.at(x + h).0 - kind.at(x - h).0) / (2.0 * h);
                 let slope = kind.at(x).1;
-                assert!(
-                    (slope - difference).abs() < 1e-8 * (1.0 + slope.abs()),
-                    "{kind:?}"
-                );
+                assert!((slope - difference).abs() < 1e-8 * (1.0 + slope.abs()), "{kind:?}");
             }
         }
         for (x, n) in [(0.3, 1.7), (2.0, -0.4)] {
@@ -360,14 +340,8 @@ mod tests {
         let root = 2f64.sqrt();
         assert_eq!(sequence(&power_of(false), 1.0, &rows), [27.0, root, 0.0]);
         assert_eq!(sequence(&power_of(true), 1.0, &rows), [-27.0, root, 0.0]);
-        let angle = Atan2 {
-            input1: 0.0,
-            input2: 0.0,
-        };
-        assert_eq!(
-            sequence(&angle, 1.0, &[[1.0, 0.0], [0.0, -1.0]]),
-            [PI / 2.0, PI]
-        );
+        let angle = Atan2 { input1: 0.0, input2: 0.0 };
+        assert_eq!(sequence(&angle, 1.0, &[[1.0, 0.0], [0.0, -1.0]]), [PI / 2.0, PI]);
     }
 
     #[test]

@@ -163,15 +163,8 @@ mod tests {
     use super::*;
     use crate::signal::testing::{lanes_match, refusal, sequence};
 
-    const PLAY: Hysteresis = Hysteresis {
-        input: 0.0,
-        width: 0.0,
-    };
-    const RATE: RateLimit = RateLimit {
-        input: 0.0,
-        rising: 0.0,
-        falling: 0.0,
-    };
+    const PLAY: Hysteresis = Hysteresis { input: 0.0, width: 0.0 };
+    const RATE: RateLimit = RateLimit { input: 0.0, rising: 0.0, falling: 0.0 };
     const RELAY: Relay = Relay {
         input: 0.0,
         on_threshold: 2.0,
@@ -193,17 +186,10 @@ mod tests {
         let rows = [1.5, 1.9, 2.0, 1.1, 1.0, 1.5].map(|u| [u, 7.0, -7.0]);
         let values = sequence(&RELAY, 0.1, &rows);
         assert_eq!(values, [-7.0, -7.0, 7.0, 7.0, -7.0, -7.0]);
-        let on = Relay {
-            start_on: true,
-            ..RELAY
-        };
+        let on = Relay { start_on: true, ..RELAY };
         assert_eq!(sequence(&on, 0.1, &rows)[..2], [7.0, 7.0]);
         let above = [2.5, 1.5].map(|u| [u, 7.0, -7.0]);
-        assert_eq!(
-            sequence(&RELAY, 0.1, &above),
-            [7.0, 7.0],
-            "the start counts as a step"
-        );
+        assert_eq!(sequence(&RELAY, 0.1, &above), [7.0, 7.0], "the start counts as a step");
     }
 
     #[test]
@@ -215,10 +201,7 @@ mod tests {
 
     #[test]
     fn relay_with_crossed_thresholds_is_refused() {
-        let crossed = Relay {
-            on_threshold: 0.0,
-            ..RELAY
-        };
+        let crossed = Relay { on_threshold: 0.0, ..RELAY };
         assert_eq!(refusal(&crossed).parameter, "on_threshold");
     }
 

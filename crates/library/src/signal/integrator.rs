@@ -128,21 +128,14 @@ mod tests {
 
     #[test]
     fn integrator_leaves_its_limit_as_soon_as_the_signal_turns() {
-        let limited = Integrator {
-            maximum: 1.0,
-            ..integrator()
-        };
+        let limited = Integrator { maximum: 1.0, ..integrator() };
         let mut bench = Bench::new(&limited, 0.1);
         bench.input(0, 1.0).begin();
         for _ in 0..50 {
             bench.step();
         }
         assert_eq!(bench.output(0), 1.0);
-        assert_eq!(
-            bench.state.states[2 + Integrator::LIMITED],
-            48.0,
-            "counted from step 3 on"
-        );
+        assert_eq!(bench.state.states[2 + Integrator::LIMITED], 48.0, "counted from step 3 on");
         // The first step of the way back has one end only: T/2·K·u, then T·K·u.
         bench.input(0, -1.0).step();
         assert!((bench.output(0) - 0.9).abs() < 1e-15);
@@ -159,16 +152,9 @@ mod tests {
 
     #[test]
     fn start_outside_of_the_limits_and_crossed_limits_are_refused() {
-        let outside = Integrator {
-            minimum: 1.0,
-            ..integrator()
-        };
+        let outside = Integrator { minimum: 1.0, ..integrator() };
         assert_eq!(refusal(&outside).parameter, "start_value");
-        let crossed = Integrator {
-            minimum: 1.0,
-            maximum: 0.0,
-            ..integrator()
-        };
+        let crossed = Integrator { minimum: 1.0, maximum: 0.0, ..integrator() };
         assert_eq!(refusal(&crossed).parameter, "maximum");
     }
 

@@ -136,26 +136,10 @@ mod tests {
     use crate::signal::testing::{lanes_match, sequence};
     use fluxline_core::testing::Bench;
 
-    const LIMIT: Limit = Limit {
-        input: 0.0,
-        minimum: 0.0,
-        maximum: 0.0,
-    };
-    const BAND: DeadBand = DeadBand {
-        input: 0.0,
-        lower: 0.0,
-        upper: 0.0,
-    };
-    const ROUND: Quantize = Quantize {
-        input: 0.0,
-        interval: 1.0,
-    };
-    const SWITCH: Switch = Switch {
-        input1: 0.0,
-        input2: 0.0,
-        condition: 0.0,
-        threshold: 0.0,
-    };
+    const LIMIT: Limit = Limit { input: 0.0, minimum: 0.0, maximum: 0.0 };
+    const BAND: DeadBand = DeadBand { input: 0.0, lower: 0.0, upper: 0.0 };
+    const ROUND: Quantize = Quantize { input: 0.0, interval: 1.0 };
+    const SWITCH: Switch = Switch { input1: 0.0, input2: 0.0, condition: 0.0, threshold: 0.0 };
 
     #[test]
     fn limit_clips_and_counts_only_what_it_clips() {
@@ -178,10 +162,7 @@ mod tests {
     #[test]
     fn quantiser_errs_by_half_a_step_at_most() {
         let rows = [-0.3, -0.25, 0.0, 0.24, 0.26, 7.1].map(|u| [u, 0.5]);
-        assert_eq!(
-            sequence(&ROUND, 0.1, &rows),
-            [-0.5, 0.0, 0.0, 0.0, 0.5, 7.0]
-        );
+        assert_eq!(sequence(&ROUND, 0.1, &rows), [-0.5, 0.0, 0.0, 0.0, 0.5, 7.0]);
     }
 
     #[test]

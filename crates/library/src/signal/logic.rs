@@ -158,10 +158,7 @@ impl Inverse {
 
 impl Compare {
     fn constants(&self) -> Result<CompareConstants<f64>, Refusal> {
-        Ok(CompareConstants {
-            relation: self.relation,
-            tolerance: self.tolerance,
-        })
+        Ok(CompareConstants { relation: self.relation, tolerance: self.tolerance })
     }
     #[inline(always)]
     fn value<T: Num>(k: &CompareConstants<T>, _: f64, u: impl Fn(usize) -> T) -> T {
@@ -183,22 +180,9 @@ mod tests {
     use super::*;
     use crate::signal::testing::{lanes_match, respond, sequence};
 
-    const AND: And = And {
-        input1: 1.0,
-        input2: 1.0,
-        input3: 1.0,
-        input4: 1.0,
-    };
-    const OR: Or = Or {
-        input1: 0.0,
-        input2: 0.0,
-        input3: 0.0,
-        input4: 0.0,
-    };
-    const XOR: Xor = Xor {
-        input1: 0.0,
-        input2: 0.0,
-    };
+    const AND: And = And { input1: 1.0, input2: 1.0, input3: 1.0, input4: 1.0 };
+    const OR: Or = Or { input1: 0.0, input2: 0.0, input3: 0.0, input4: 0.0 };
+    const XOR: Xor = Xor { input1: 0.0, input2: 0.0 };
     const ALL: [Relation; 6] = [
         Relation::Greater,
         Relation::GreaterOrEqual,
@@ -208,12 +192,7 @@ mod tests {
         Relation::Different,
     ];
     fn compare(relation: Relation) -> Compare {
-        Compare {
-            input1: 0.0,
-            input2: 0.0,
-            relation,
-            tolerance: 0.1,
-        }
+        Compare { input1: 0.0, input2: 0.0, relation, tolerance: 0.1 }
     }
 
     #[test]
@@ -223,17 +202,10 @@ mod tests {
             sequence(&AND, 1.0, &table.map(|[a, b]| [a, b, 1.0, 1.0])),
             [0.0, 0.0, 0.0, 1.0]
         );
-        assert_eq!(
-            sequence(&OR, 1.0, &table.map(|[a, b]| [0.0, a, 0.0, b])),
-            [0.0, 1.0, 1.0, 1.0]
-        );
+        assert_eq!(sequence(&OR, 1.0, &table.map(|[a, b]| [0.0, a, 0.0, b])), [0.0, 1.0, 1.0, 1.0]);
         assert_eq!(sequence(&XOR, 1.0, &table), [0.0, 1.0, 1.0, 0.0]);
         let not = Inverse { input: 0.0 };
-        assert_eq!(
-            respond(&not, 0.5, 2, |t| t),
-            [1.0, 1.0, 0.0],
-            "one half is not true"
-        );
+        assert_eq!(respond(&not, 0.5, 2, |t| t), [1.0, 1.0, 0.0], "one half is not true");
     }
 
     #[test]
@@ -248,11 +220,7 @@ mod tests {
             [1.0, 0.0, 1.0, 0.0],
         ];
         for (relation, expected) in ALL.into_iter().zip(expected) {
-            assert_eq!(
-                sequence(&compare(relation), 1.0, &rows),
-                expected,
-                "{relation:?}"
-            );
+            assert_eq!(sequence(&compare(relation), 1.0, &rows), expected, "{relation:?}");
         }
     }
 

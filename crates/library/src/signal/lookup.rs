@@ -104,10 +104,7 @@ impl Lookup {
     fn constants(&self) -> Result<TableConstants<f64>, Refusal> {
         check(&self.table, false)?;
         increases(&self.table.knots, false)?;
-        Ok(TableConstants {
-            table: self.table.clone(),
-            none: NoConstants::new(),
-        })
+        Ok(TableConstants { table: self.table.clone(), none: NoConstants::new() })
     }
     #[inline(always)]
     fn value<T: Num>(k: &TableConstants<T>, _: f64, u: impl Fn(usize) -> T) -> T {
@@ -120,10 +117,7 @@ impl Lookup2d {
         check(&self.table, true)?;
         increases(&self.table.knots, false)?;
         increases(&self.table.rows, false)?;
-        Ok(TableConstants {
-            table: self.table.clone(),
-            none: NoConstants::new(),
-        })
+        Ok(TableConstants { table: self.table.clone(), none: NoConstants::new() })
     }
     #[inline(always)]
     fn value<T: Num>(k: &TableConstants<T>, _: f64, u: impl Fn(usize) -> T) -> T {
@@ -139,10 +133,7 @@ impl TimeTable {
         if self.repeat && knots[knots.len() - 1] <= knots[0] {
             return Err(Refusal::new(
                 "repeat",
-                format!(
-                    "the table begins and ends at {} s: there is nothing to repeat",
-                    knots[0]
-                ),
+                format!("the table begins and ends at {} s: there is nothing to repeat", knots[0]),
                 "give the table a last point at a later time, or set repeat = false",
             ));
         }
@@ -203,10 +194,7 @@ fn check(table: &Table, map: bool) -> Result<(), Refusal> {
     if columns == 0 || values != columns * rows.max(1) {
         return Err(Refusal::new(
             "table",
-            format!(
-                "{values} values for {columns} columns and {} rows",
-                rows.max(1)
-            ),
+            format!("{values} values for {columns} columns and {} rows", rows.max(1)),
             "give one value for each point",
         ));
     }
@@ -220,10 +208,7 @@ fn increases(knots: &[f64], jumps: bool) -> Result<(), Refusal> {
         None => Ok(()),
         Some(pair) => Err(Refusal::new(
             "table",
-            format!(
-                "the point at {} comes after the point at {}",
-                pair[1], pair[0]
-            ),
+            format!("the point at {} comes after the point at {}", pair[1], pair[0]),
             "sort the points by increasing variable",
         )),
     }
@@ -238,12 +223,7 @@ mod tests {
         Arc::new(Table::curve(knots.to_vec(), values.to_vec()))
     }
     fn over_time(table: Arc<Table>, between: Between, repeat: bool) -> TimeTable {
-        TimeTable {
-            table,
-            start: 0.0,
-            between,
-            repeat,
-        }
+        TimeTable { table, start: 0.0, between, repeat }
     }
     fn map() -> Lookup2d {
         Lookup2d {
@@ -260,10 +240,7 @@ mod tests {
         }
     }
     fn lookup() -> Lookup {
-        Lookup {
-            input: 0.0,
-            table: curve(&[-1.0, 0.0, 2.0], &[5.0, 1.0, 3.0]),
-        }
+        Lookup { input: 0.0, table: curve(&[-1.0, 0.0, 2.0], &[5.0, 1.0, 3.0]) }
     }
 
     #[test]
@@ -288,28 +265,14 @@ mod tests {
         let table = curve(&[0.3, 0.6, 0.6, 0.9], &[1.0, 2.0, 5.0, 4.0]);
         let linear = over_time(table.clone(), Between::Linear, false);
         let values = Source::with(&linear, &[], 0.1).values(10);
-        let exact = [
-            1.0,
-            1.0,
-            1.0,
-            1.0,
-            4.0 / 3.0,
-            5.0 / 3.0,
-            5.0,
-            14.0 / 3.0,
-            13.0 / 3.0,
-            4.0,
-            4.0,
-        ];
+        let exact =
+            [1.0, 1.0, 1.0, 1.0, 4.0 / 3.0, 5.0 / 3.0, 5.0, 14.0 / 3.0, 13.0 / 3.0, 4.0, 4.0];
         for (value, exact) in values.iter().zip(exact) {
             assert!((value - exact).abs() < 1e-14, "{values:?}");
         }
         let hold = over_time(table, Between::Hold, false);
         let values = Source::with(&hold, &[], 0.1).values(10);
-        assert_eq!(
-            values,
-            [1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 5.0, 5.0, 5.0, 4.0, 4.0]
-        );
+        assert_eq!(values, [1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 5.0, 5.0, 5.0, 4.0, 4.0]);
     }
 
     /// Over 1000 turns every point comes back in its own step.
@@ -335,29 +298,13 @@ mod tests {
 
     #[test]
     fn tables_of_the_wrong_shape_are_refused() {
-        let unsorted = Lookup {
-            table: curve(&[0.0, 2.0, 1.0], &[0.0; 3]),
-            ..lookup()
-        };
-        assert!(
-            refusal(&unsorted)
-                .message
-                .contains("1 comes after the point at 2")
-        );
-        let short = Lookup {
-            table: curve(&[0.0, 2.0], &[0.0; 3]),
-            ..lookup()
-        };
+        let unsorted = Lookup { table: curve(&[0.0, 2.0, 1.0], &[0.0; 3]), ..lookup() };
+        assert!(refusal(&unsorted).message.contains("1 comes after the point at 2"));
+        let short = Lookup { table: curve(&[0.0, 2.0], &[0.0; 3]), ..lookup() };
         assert!(refusal(&short).message.contains("3 values for 2 columns"));
-        let flat = Lookup2d {
-            table: lookup().table,
-            ..map()
-        };
+        let flat = Lookup2d { table: lookup().table, ..map() };
         assert!(refusal(&flat).help.contains("signal.lookup"));
-        let deep = Lookup {
-            table: map().table,
-            ..lookup()
-        };
+        let deep = Lookup { table: map().table, ..lookup() };
         assert!(refusal(&deep).help.contains("signal.lookup_2d"));
         let point = over_time(curve(&[1.0], &[2.0]), Between::Hold, true);
         assert_eq!(refusal(&point).parameter, "repeat");

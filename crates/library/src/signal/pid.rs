@@ -142,24 +142,10 @@ fn one_of(
 impl Physics for Pid {
     fn prepare(&self, environment: &Environment) -> Result<PidConstants<f64>, Refusal> {
         let kp = self.proportional_gain;
-        let ki = one_of(
-            "integral_time",
-            self.integral_gain,
-            self.integral_time,
-            |t| kp / t,
-        )?;
-        let kd = one_of(
-            "derivative_time",
-            self.derivative_gain,
-            self.derivative_time,
-            |t| kp * t,
-        )?;
+        let ki = one_of("integral_time", self.integral_gain, self.integral_time, |t| kp / t)?;
+        let kd = one_of("derivative_time", self.derivative_gain, self.derivative_time, |t| kp * t)?;
         let derivative_time = if kp == 0.0 { 0.0 } else { (kd / kp).abs() };
-        let integral_time = if ki == 0.0 {
-            f64::INFINITY
-        } else {
-            (kp / ki).abs()
-        };
+        let integral_time = if ki == 0.0 { f64::INFINITY } else { (kp / ki).abs() };
         let filter_time = match self.filter_time {
             Some(time) => time,
             None if kd == 0.0 => 1.0,
@@ -232,9 +218,7 @@ impl Physics for Pid {
     #[inline]
     fn step<T: Num>(k: &PidConstants<T>, io: &mut Step<'_, T>) {
         let (error, d) = k.signals(io.input(Self::REFERENCE), io.input(Self::MEASURED));
-        let z = k
-            .filter
-            .next(d, io.state(Self::SMOOTHED), io.rate(Self::SMOOTHED));
+        let z = k.filter.next(d, io.state(Self::SMOOTHED), io.rate(Self::SMOOTHED));
         let rest = k.rest(error, d, z) + io.input(Self::FEEDFORWARD);
         let free_rate = k.integral * error;
         let still = io.state(Self::INTEGRAL) + io.rate(Self::INTEGRAL) * k.half_step;
@@ -309,11 +293,8 @@ mod tests {
             start_integral: 0.0,
         }
     }
-    const KINDS: [AntiWindup; 3] = [
-        AntiWindup::Clamping,
-        AntiWindup::BackCalculation,
-        AntiWindup::None,
-    ];
+    const KINDS: [AntiWindup; 3] =
+        [AntiWindup::Clamping, AntiWindup::BackCalculation, AntiWindup::None];
 
     /// The error is a ramp e = t: P = K_p·t, I = K_i·t²/2, D = K_d·(1 − e^(−t/T_f)).
     #[test]
@@ -335,23 +316,14 @@ mod tests {
             ..pid()
         };
         let wave = |t: f64| (5.0 * t).sin();
-        let (a, b) = (
-            respond(&gains, 1e-3, 500, wave),
-            respond(&pid(), 1e-3, 500, wave),
-        );
+        let (a, b) = (respond(&gains, 1e-3, 500, wave), respond(&pid(), 1e-3, 500, wave));
         assert!(a.iter().zip(&b).all(|(a, b)| (a - b).abs() < 1e-12));
     }
 
     #[test]
     fn derivative_of_the_measured_value_spares_the_kick() {
         let kick = |derivative_of| {
-            let mut bench = Bench::new(
-                &Pid {
-                    derivative_of,
-                    ..pid()
-                },
-                1e-3,
-            );
+            let mut bench = Bench::new(&Pid { derivative_of, ..pid() }, 1e-3);
             bench.begin().input(Pid::REFERENCE, 1.0).step().output(0)
         };
         assert!(kick(DerivativeOf::Error) > 20.0);
@@ -363,13 +335,8 @@ mod tests {
     #[test]
     fn anti_windup_lets_the_output_leave_its_limit() {
         let steps_at_limit = |anti_windup| {
-            let controller = Pid {
-                derivative_time: None,
-                maximum: 1.0,
-                minimum: -1.0,
-                anti_windup,
-                ..pid()
-            };
+            let controller =
+                Pid { derivative_time: None, maximum: 1.0, minimum: -1.0, anti_windup, ..pid() };
             let mut bench = Bench::new(&controller, 0.01);
             bench.begin().input(Pid::REFERENCE, 2.0);
             for _ in 0..1000 {
@@ -379,9 +346,7 @@ mod tests {
             assert_eq!(bench.state.states[4 + Pid::LIMITED], 1000.0);
             // Small enough not to leave the limit by the proportional part alone.
             bench.input(Pid::REFERENCE, -0.1);
-            (0..)
-                .find(|_| bench.step().output(0) < 1.0)
-                .expect("it comes back")
+            (0..).find(|_| bench.step().output(0) < 1.0).expect("it comes back")
         };
         assert_eq!(steps_at_limit(AntiWindup::Clamping), 0);
         assert_eq!(steps_at_limit(AntiWindup::BackCalculation), 0);
@@ -413,18 +378,12 @@ mod tests {
             highest - 5.0
         };
         let [clamping, back, none] = KINDS.map(run);
-        assert!(
-            clamping < 0.5 && back < 0.5 && none > 2.0,
-            "{clamping} {back} {none}"
-        );
+        assert!(clamping < 0.5 && back < 0.5 && none > 2.0, "{clamping} {back} {none}");
     }
 
     #[test]
     fn inconsistent_settings_are_refused() {
-        let both = Pid {
-            integral_gain: Some(1.0),
-            ..pid()
-        };
+        let both = Pid { integral_gain: Some(1.0), ..pid() };
         assert_eq!(refusal(&both).parameter, "integral_time");
         let unfiltered = Pid {
             proportional_gain: 0.0,
@@ -443,33 +402,18 @@ mod tests {
             ..pid()
         };
         assert_eq!(refusal(&untracked).parameter, "tracking_time");
-        let crossed = Pid {
-            minimum: 1.0,
-            maximum: -1.0,
-            ..pid()
-        };
+        let crossed = Pid { minimum: 1.0, maximum: -1.0, ..pid() };
         assert_eq!(refusal(&crossed).parameter, "maximum");
     }
 
     #[test]
     fn step_is_the_generic_step_where_nothing_slides_along_a_limit() {
         for anti_windup in KINDS {
-            closed_form_is_generic(
-                &Pid {
-                    anti_windup,
-                    ..pid()
-                },
-                1e-3,
-                1e3,
-            );
+            closed_form_is_generic(&Pid { anti_windup, ..pid() }, 1e-3, 1e3);
         }
         // Back-calculation has no corner to slide along: it is met at the limit as well.
-        let limited = Pid {
-            anti_windup: AntiWindup::BackCalculation,
-            maximum: 0.2,
-            minimum: -0.1,
-            ..pid()
-        };
+        let limited =
+            Pid { anti_windup: AntiWindup::BackCalculation, maximum: 0.2, minimum: -0.1, ..pid() };
         closed_form_is_generic(&limited, 1e-3, 1e3);
     }
 

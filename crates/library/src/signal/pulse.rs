@@ -92,11 +92,7 @@ impl Pulse {
 
 impl PulseTrain {
     fn constants(&self) -> Result<TrainConstants<f64>, Refusal> {
-        Ok(TrainConstants {
-            start: self.start,
-            period: self.period,
-            frequency: 1.0 / self.period,
-        })
+        Ok(TrainConstants { start: self.start, period: self.period, frequency: 1.0 / self.period })
     }
     #[inline(always)]
     fn value<T: Num>(k: &TrainConstants<T>, time: f64, u: impl Fn(usize) -> T) -> T {
@@ -113,21 +109,10 @@ mod tests {
     use crate::signal::testing::{Source, lanes_match, refusal};
 
     fn pulse(start: f64, end: f64) -> Pulse {
-        Pulse {
-            base: 0.0,
-            amplitude: 0.0,
-            start,
-            end,
-        }
+        Pulse { base: 0.0, amplitude: 0.0, start, end }
     }
     fn train(start: f64, period: f64) -> PulseTrain {
-        PulseTrain {
-            base: 0.0,
-            amplitude: 0.0,
-            start,
-            period,
-            duty: 0.0,
-        }
+        PulseTrain { base: 0.0, amplitude: 0.0, start, period, duty: 0.0 }
     }
 
     #[test]

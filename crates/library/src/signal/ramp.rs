@@ -62,11 +62,7 @@ pub struct RampConstants<T> {
 impl RampConstants<f64> {
     fn new(start: f64, end: f64) -> Result<Self, Refusal> {
         if end > start {
-            return Ok(Self {
-                start,
-                end,
-                inverse_duration: 1.0 / (end - start),
-            });
+            return Ok(Self { start, end, inverse_duration: 1.0 / (end - start) });
         }
         Err(Refusal::new(
             "end",
@@ -115,12 +111,7 @@ mod tests {
     use crate::signal::testing::{Source, lanes_match, refusal};
 
     fn ramp(start: f64, end: f64) -> Ramp {
-        Ramp {
-            base: 0.0,
-            amplitude: 0.0,
-            start,
-            end,
-        }
+        Ramp { base: 0.0, amplitude: 0.0, start, end }
     }
 
     #[test]
@@ -132,12 +123,7 @@ mod tests {
 
     #[test]
     fn soft_step_begins_and_ends_without_speed() {
-        let step = SoftStep {
-            base: 0.0,
-            amplitude: 0.0,
-            start: 1.0,
-            end: 2.0,
-        };
+        let step = SoftStep { base: 0.0, amplitude: 0.0, start: 1.0, end: 2.0 };
         let dt = 1e-3;
         let values = Source::with(&step, &[-1.0, 2.0], dt).values(2100);
         assert_eq!((values[1000], values[2000]), (-1.0, 1.0));

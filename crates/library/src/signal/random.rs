@@ -128,9 +128,9 @@ impl Noise {
         let index = interval(time, T::zero(), k.frequency);
         let draw = match k.distribution {
             Distribution::Gaussian => k.seed.apply2(index, |s, n| (gaussian(s, n), 0.0, 0.0)),
-            Distribution::Uniform => k.seed.apply2(index, |s, n| {
-                (12f64.sqrt() * (uniform(s, n, 0) - 0.5), 0.0, 0.0)
-            }),
+            Distribution::Uniform => {
+                k.seed.apply2(index, |s, n| (12f64.sqrt() * (uniform(s, n, 0) - 0.5), 0.0, 0.0))
+            }
         };
         u(Self::INPUT) + u(Self::STANDARD_DEVIATION) * draw
     }
@@ -169,22 +169,10 @@ mod tests {
     use fluxline_core::testing::Bench;
 
     fn noise(distribution: Distribution, seed: usize) -> Noise {
-        Noise {
-            input: 0.0,
-            standard_deviation: 0.0,
-            distribution,
-            sample_time: 2e-3,
-            seed,
-        }
+        Noise { input: 0.0, standard_deviation: 0.0, distribution, sample_time: 2e-3, seed }
     }
     fn levels(levels: usize, seed: usize) -> RandomLevels {
-        RandomLevels {
-            lowest: 0.0,
-            highest: 0.0,
-            levels,
-            period: 0.05,
-            seed,
-        }
+        RandomLevels { lowest: 0.0, highest: 0.0, levels, period: 0.05, seed }
     }
     const BOTH: [Distribution; 2] = [Distribution::Gaussian, Distribution::Uniform];
 
@@ -228,10 +216,7 @@ mod tests {
         let (first, other) = (run(7), run(8));
         assert_eq!(first, run(7));
         let product: f64 = first.iter().zip(&other).map(|(a, b)| a * b).sum();
-        assert!(
-            product.abs() / 1000.0 < 5.0 / 1000f64.sqrt(),
-            "seeds are independent"
-        );
+        assert!(product.abs() / 1000.0 < 5.0 / 1000f64.sqrt(), "seeds are independent");
 
         let mut late = Bench::new(&noise(BOTH[0], 7), 2e-3);
         late.state.step = 499;
@@ -251,10 +236,7 @@ mod tests {
             visits[level as usize] += 1.0;
         }
         // Five standard errors of a binomial count: 5·√(50 000·0.2·0.8) = 447.
-        assert!(
-            visits.iter().all(|v: &f64| (v - 10_000.0).abs() < 447.0),
-            "{visits:?}"
-        );
+        assert!(visits.iter().all(|v: &f64| (v - 10_000.0).abs() < 447.0), "{visits:?}");
     }
 
     #[test]

@@ -115,10 +115,7 @@ impl Physics for SecondOrder {
         io.set_state(Self::VELOCITY, v);
         io.set_rate(Self::FILTERED, v);
         // At a limit nothing accelerates outwards.
-        io.set_rate(
-            Self::VELOCITY,
-            T::select(beyond, k.limits.hold_rate(y, a), a),
-        );
+        io.set_rate(Self::VELOCITY, T::select(beyond, k.limits.hold_rate(y, a), a));
         io.set_output(Self::OUT, y);
     }
 
@@ -153,10 +150,7 @@ mod tests {
     #[test]
     fn free_oscillation_is_met_to_second_order() {
         let (omega, zeta, t) = (10.0, 0.2, 1.0);
-        let free = SecondOrder {
-            start_value: Some(1.0),
-            ..system(omega, zeta)
-        };
+        let free = SecondOrder { start_value: Some(1.0), ..system(omega, zeta) };
         let damped = omega * (1.0f64 - zeta * zeta).sqrt();
         let decay = (-zeta * omega * t).exp();
         let exact = decay * ((damped * t).cos() + zeta * omega / damped * (damped * t).sin());
@@ -166,10 +160,7 @@ mod tests {
 
     #[test]
     fn undamped_oscillation_keeps_its_amplitude() {
-        let free = SecondOrder {
-            start_value: Some(1.0),
-            ..system(50.0, 0.0)
-        };
+        let free = SecondOrder { start_value: Some(1.0), ..system(50.0, 0.0) };
         let values = respond(&free, 1e-3, 100_000, |_| 0.0);
         let last = values[99_000..].iter().fold(0.0f64, |m, v| m.max(v.abs()));
         // Eight samples near the crest at worst: 1 − cos(ωT/2) below the amplitude.
@@ -184,13 +175,8 @@ mod tests {
 
     #[test]
     fn limit_stops_the_motion_and_lets_go_at_once() {
-        let limited = SecondOrder {
-            maximum: 1.0,
-            ..system(50.0, 0.3)
-        };
-        let values = respond(&limited, 1e-3, 400, |t| {
-            if t > 0.0 && t < 0.2 { 1.0 } else { 0.0 }
-        });
+        let limited = SecondOrder { maximum: 1.0, ..system(50.0, 0.3) };
+        let values = respond(&limited, 1e-3, 400, |t| if t > 0.0 && t < 0.2 { 1.0 } else { 0.0 });
         assert!(values.iter().all(|v| *v <= 1.0));
         assert_eq!(values[199], 1.0);
         assert!(values[200] < 1.0);
@@ -201,9 +187,9 @@ mod tests {
         for (omega, zeta) in [(1.0, 0.1), (100.0, 0.7), (1e4, 2.0)] {
             closed_form_is_generic(&system(omega, zeta), 1e-3, omega * omega);
         }
-        lanes_match([1.0, 10.0, 50.0, 300.0].map(|omega| SecondOrder {
-            maximum: 0.5,
-            ..system(omega, 0.4)
-        }));
+        lanes_match(
+            [1.0, 10.0, 50.0, 300.0]
+                .map(|omega| SecondOrder { maximum: 0.5, ..system(omega, 0.4) }),
+        );
     }
 }

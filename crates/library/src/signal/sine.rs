@@ -54,13 +54,7 @@ mod tests {
 
     #[test]
     fn sine_passes_its_extremes_and_repeats() {
-        let sine = Sine {
-            amplitude: 0.0,
-            frequency: 0.0,
-            phase: 0.0,
-            offset: 0.0,
-            start: 0.0,
-        };
+        let sine = Sine { amplitude: 0.0, frequency: 0.0, phase: 0.0, offset: 0.0, start: 0.0 };
         let values = Source::with(&sine, &[2.0, 0.5, 0.0, 1.0, 1.0], 0.5).values(10);
         assert_eq!(values[..3], [1.0; 3], "at rest before the start");
         assert_eq!((values[3], values[6]), (3.0, 1.0));

@@ -42,21 +42,13 @@ mod tests {
 
     #[test]
     fn step_is_seen_at_its_own_time_and_not_before() {
-        let step = Step {
-            base: 2.0,
-            amplitude: 3.0,
-            time: 0.3,
-        };
+        let step = Step { base: 2.0, amplitude: 3.0, time: 0.3 };
         // 3·0.1 is above 0.3, 0.3·3 below 0.9: neither may shift the step.
         let values = Source::with(&step, &[2.0, 3.0, 0.3], 0.1).values(4);
         assert_eq!(values, [2.0, 2.0, 2.0, 5.0, 5.0]);
         let values = Source::with(&step, &[2.0, 3.0, 0.9], 0.3).values(4);
         assert_eq!(values, [2.0, 2.0, 2.0, 5.0, 5.0]);
         let values = Source::with(&step, &[2.0, 3.0, 0.0], 0.1).values(1);
-        assert_eq!(
-            values,
-            [5.0, 5.0],
-            "a step at the start is seen at the start"
-        );
+        assert_eq!(values, [5.0, 5.0], "a step at the start is seen at the start");
     }
 }

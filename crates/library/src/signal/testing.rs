@@ -19,9 +19,7 @@ impl<M: Physics> Source<M> {
     /// The output at the start and after each of `steps` steps.
     pub fn values(mut self, steps: usize) -> Vec<f64> {
         let first = self.0.begin().output(0);
-        std::iter::once(first)
-            .chain((0..steps).map(|_| self.0.step().output(0)))
-            .collect()
+        std::iter::once(first).chain((0..steps).map(|_| self.0.step().output(0))).collect()
     }
 }
 
@@ -69,11 +67,7 @@ pub fn refusal<M: Physics>(component: &M) -> Refusal {
 fn scatter(n: usize) -> f64 {
     let x = ((n as f64) * 12.9898).sin() * 43758.5453;
     let x = 2.0 * (x - x.floor()) - 1.0;
-    if n.is_multiple_of(7) {
-        (x * 2.0).round()
-    } else {
-        x
-    }
+    if n.is_multiple_of(7) { (x * 2.0).round() } else { x }
 }
 
 /// Four variants side by side give the bits of four alone, whatever drives them.
@@ -133,23 +127,11 @@ pub fn closed_form_is_generic<M: Physics>(component: &M, dt: f64, stiffness: f64
         assert_eq!(generic.state.faults.unconverged, 0);
         // States and rates; what is remembered besides is the step's own business.
         let count = 2 * M::DECLARATION.states.len();
-        let mine = closed
-            .state
-            .signals
-            .iter()
-            .chain(&closed.state.states[..count]);
-        let others = generic
-            .state
-            .signals
-            .iter()
-            .chain(&generic.state.states[..count]);
+        let mine = closed.state.signals.iter().chain(&closed.state.states[..count]);
+        let others = generic.state.signals.iter().chain(&generic.state.states[..count]);
         for (a, b) in mine.zip(others) {
             let tolerance = 1e-11 * (1.0 + stiffness) * (1.0 + b.abs());
-            assert!(
-                (a - b).abs() <= tolerance,
-                "{}: {a} {b}",
-                M::DECLARATION.name
-            );
+            assert!((a - b).abs() <= tolerance, "{}: {a} {b}", M::DECLARATION.name);
         }
     }
 }

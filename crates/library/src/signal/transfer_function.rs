@@ -246,10 +246,7 @@ mod tests {
             maximum: 1e300,
         };
         let same = transfer(&[2.0], &[tau, 1.0]);
-        assert_same(
-            &respond(&first, dt, n, wobble),
-            &respond(&same, dt, n, wobble),
-        );
+        assert_same(&respond(&first, dt, n, wobble), &respond(&same, dt, n, wobble));
         let second = SecondOrder {
             input: 0.0,
             gain: 2.0,
@@ -260,21 +257,10 @@ mod tests {
             maximum: 1e300,
         };
         let same = transfer(&[2.0], &[1.0 / omega / omega, 2.0 * zeta / omega, 1.0]);
-        assert_same(
-            &respond(&second, dt, n, wobble),
-            &respond(&same, dt, n, wobble),
-        );
-        let lead = LeadLag {
-            input: 0.0,
-            gain: 3.0,
-            lead_time: 0.1,
-            lag_time: 0.01,
-        };
+        assert_same(&respond(&second, dt, n, wobble), &respond(&same, dt, n, wobble));
+        let lead = LeadLag { input: 0.0, gain: 3.0, lead_time: 0.1, lag_time: 0.01 };
         let same = transfer(&[0.3, 3.0], &[0.01, 1.0]);
-        assert_same(
-            &respond(&lead, dt, n, wobble),
-            &respond(&same, dt, n, wobble),
-        );
+        assert_same(&respond(&lead, dt, n, wobble), &respond(&same, dt, n, wobble));
         let integrator = Integrator {
             input: 0.0,
             reset: 0.0,
@@ -284,10 +270,7 @@ mod tests {
             maximum: 1e300,
         };
         let same = transfer(&[0.0, 4.0], &[1.0, 0.0]);
-        assert_same(
-            &respond(&integrator, dt, n, wobble),
-            &respond(&same, dt, n, wobble),
-        );
+        assert_same(&respond(&integrator, dt, n, wobble), &respond(&same, dt, n, wobble));
         let gain = transfer(&[6.0], &[2.0]);
         assert_eq!(respond(&gain, dt, 2, |_| 1.5), [4.5; 3]);
     }
@@ -297,15 +280,9 @@ mod tests {
     fn eighth_order_chain_converges_to_second_order_with_exact_gain() {
         let tau: f64 = 1e-3;
         let binomial = [1.0, 8.0, 28.0, 56.0, 70.0, 56.0, 28.0, 8.0, 1.0];
-        let a: Vec<f64> = (0..9)
-            .map(|i| binomial[i] * tau.powi(8 - i as i32))
-            .collect();
+        let a: Vec<f64> = (0..9).map(|i| binomial[i] * tau.powi(8 - i as i32)).collect();
         let chain = transfer(&[5.0], &a);
-        assert!(
-            respond(&chain, 1e-4, 100, |_| 2.0)
-                .iter()
-                .all(|y| (y - 10.0).abs() < 1e-13)
-        );
+        assert!(respond(&chain, 1e-4, 100, |_| 2.0).iter().all(|y| (y - 10.0).abs() < 1e-13));
         // For t ≫ τ the answer to t³ follows from the moments of the impulse response, which is the
         // gamma density of shape 8: t³ − 3·8τ·t² + 3·8·9·τ²·t − 8·9·10·τ³.
         let t = 0.1;
@@ -331,11 +308,7 @@ mod tests {
     fn step_is_the_generic_step_and_lanes_give_the_bits_of_scalars() {
         closed_form_is_generic(&transfer(&[2.0], &[0.01, 1.0]), 1e-2, 1e2);
         closed_form_is_generic(&transfer(&[1.0, 2.0, 3.0], &[0.1, 1.0, 2.0]), 1e-2, 1e2);
-        closed_form_is_generic(
-            &transfer(&[1.0, 2.0], &[1.0, 3.0, 5.0, 4.0, 2.0, 0.0]),
-            1e-2,
-            1e1,
-        );
+        closed_form_is_generic(&transfer(&[1.0, 2.0], &[1.0, 3.0, 5.0, 4.0, 2.0, 0.0]), 1e-2, 1e1);
         lanes_match([1.0, 2.0, 3.0, 4.0].map(|b| transfer(&[b, 1.0], &[0.1, b, 2.0, b])));
     }
 }

@@ -83,20 +83,10 @@ mod tests {
     use crate::signal::testing::{Source, lanes_match};
 
     fn square() -> Square {
-        Square {
-            base: 0.0,
-            amplitude: 0.0,
-            frequency: 0.0,
-            start: 0.0,
-        }
+        Square { base: 0.0, amplitude: 0.0, frequency: 0.0, start: 0.0 }
     }
     fn triangle() -> Triangle {
-        Triangle {
-            base: 0.0,
-            amplitude: 0.0,
-            frequency: 0.0,
-            start: 0.0,
-        }
+        Triangle { base: 0.0, amplitude: 0.0, frequency: 0.0, start: 0.0 }
     }
 
     #[test]
@@ -115,9 +105,7 @@ mod tests {
     #[test]
     fn triangle_wave_meets_its_corners() {
         let values = Source::with(&triangle(), &[1.0, 2.0, 0.25, 1.0], 0.5).values(13);
-        let exact = [
-            1.0, 1.0, 1.0, 2.0, 3.0, 2.0, 1.0, 0.0, -1.0, 0.0, 1.0, 2.0, 3.0, 2.0,
-        ];
+        let exact = [1.0, 1.0, 1.0, 2.0, 3.0, 2.0, 1.0, 0.0, -1.0, 0.0, 1.0, 2.0, 3.0, 2.0];
         for (value, exact) in values.iter().zip(exact) {
             assert!((value - exact).abs() < 1e-14);
         }
