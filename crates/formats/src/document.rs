@@ -1,6 +1,7 @@
 //! A circuit file to be edited: comments and layout stay.
 
-use fluxline_diagnostics::{Code, Diagnostic};
+use crate::tree::parse_document;
+use fluxline_diagnostics::{Code, Diagnostic, Diagnostics, SourceMap};
 use toml_edit::{DocumentMut, Item, Table, Value};
 
 /// A circuit file as text that can be changed value by value.
@@ -23,14 +24,23 @@ impl Document {
     /// Reads a file. The error is that of the syntax alone; [`load_text`](crate::load_text) says
     /// more.
     pub fn parse(text: &str) -> Result<Self, Diagnostic> {
-        match text.parse() {
-            Ok(toml) => Ok(Self { toml }),
-            Err(error) => {
-                let error: toml_edit::TomlError = error;
-                let message = format!("not valid TOML: {}", error.message());
-                Err(Diagnostic::error(Code::InvalidToml, message))
-            }
+        // Also refuses nesting that would exhaust the stack.
+        let (mut sources, mut found) = (SourceMap::new(), Diagnostics::new());
+        let source = sources.add("", text);
+        parse_document(text, source, &mut found);
+        if let Some(error) = found.sorted().first() {
+            let at = error.primary().and_then(|label| sources.describe(label.span));
+            let message = format!(
+                "{} (at {})",
+                error.message(),
+                at.unwrap_or_default().trim_start_matches(':')
+            );
+            return Err(Diagnostic::error(error.code(), message));
         }
+        let toml = text.parse().map_err(|error: toml_edit::TomlError| {
+            Diagnostic::error(Code::InvalidToml, format!("not valid TOML: {}", error.message()))
+        })?;
+        Ok(Self { toml })
     }
 
     /// The value at a name, as written but without quotes. Names are those of

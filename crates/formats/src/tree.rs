@@ -4,6 +4,7 @@
 
 use fluxline_diagnostics::{Code, Diagnostic, Diagnostics, SourceId, Span};
 use std::ops::Range;
+use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 /// Deeper nesting is refused: no circuit needs it, and walking it would exhaust the stack.
@@ -13,6 +14,9 @@ const MAX_DEPTH: usize = 64;
 const PARSER_STACK: usize = 64 << 20;
 /// More syntax errors than this are not looked into: the file is something else altogether.
 const MAX_SYNTAX_ERRORS: usize = 50;
+/// In a larger file only the first syntax error is looked for: the parser keeps all of them, and
+/// something that is no TOML at all has one in each byte.
+const MAX_RECOVERED: usize = 4 << 20;
 
 /// A value and its place.
 #[derive(Clone, Debug)]
@@ -90,7 +94,13 @@ pub(crate) fn parse_document(
     found: &mut Diagnostics,
 ) -> Option<Table> {
     on_a_large_stack(|| {
-        let (table, errors) = DeTable::parse_recoverable(text);
+        let (table, errors) = match text.len() <= MAX_RECOVERED {
+            true => DeTable::parse_recoverable(text),
+            false => match DeTable::parse(text) {
+                Ok(table) => (table, Vec::new()),
+                Err(error) => (Spanned::new(0..0, DeTable::new()), vec![error]),
+            },
+        };
         let mut reader = Reader::new(text, source, 0);
         for error in errors.iter().take(MAX_SYNTAX_ERRORS) {
             reader.syntax(error);
@@ -260,7 +270,7 @@ impl<'t> Reader<'t> {
                 Some(corrected) => {
                     error.help(format!("if a decimal number is meant, use a point: {corrected}"))
                 }
-                None if what.starts_with("unclosed") || what.starts_with("invalid basic") => {
+                None if what.starts_with("unclosed array") || what.starts_with("invalid basic") => {
                     error.note("the opening bracket or quote may stand on an earlier line")
                 }
                 None if what.starts_with("key with no value") && !line.contains('=') => {

@@ -154,6 +154,39 @@ fn subcircuits_that_multiply_are_refused() {
 }
 
 #[test]
+fn twenty_thousand_lines_may_meet_in_a_tank() {
+    let n = 20_000;
+    let mut text = String::from("[components.t]\ntype = \"hydraulic.tank\"\n");
+    for i in 0..n {
+        writeln!(text, "[components.o{i}]\ntype = \"hydraulic.orifice\"").unwrap();
+    }
+    text += "[[connect]]\nends = [\"t.port\"";
+    for i in 0..n {
+        write!(text, ", \"o{i}.a\"").unwrap();
+    }
+    text += "]\n";
+    for i in 0..n {
+        writeln!(
+            text,
+            "[[connect]]\nfrom = \"t.port\"\nto = \"o{i}.b\"\nline = {{ volume = \"1 l\" }}"
+        )
+        .unwrap();
+    }
+    let circuit = circuit(&text);
+    assert_eq!(circuit.connections.len(), n + 1);
+    let last = circuit.connections[n].line.as_ref().unwrap();
+    assert_eq!(last.name, format!("line.t.port_{n}"));
+}
+
+#[test]
+fn garbage_of_many_megabytes_is_refused() {
+    for garbage in ["=", "[", "\"", "a=\n", "#"] {
+        let loaded = load(&garbage.repeat((8 << 20) / garbage.len()));
+        assert!(loaded.diagnostics.has_errors());
+    }
+}
+
+#[test]
 fn thousands_of_mistakes_are_counted() {
     let mut text = String::new();
     for i in 0..10_000 {

@@ -36,7 +36,7 @@ pub(super) struct Meaning {
     source: Option<Source>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct Port {
     component: usize,
     port: usize,
@@ -240,6 +240,7 @@ impl Loader<'_> {
     ) {
         let domain = self.domain(ports[0]);
         let mut good = true;
+        let mut seen = HashMap::from([(ports[0], 0)]);
         for (index, (port, end)) in ports.iter().zip(&connect.ends).enumerate().skip(1) {
             let other = self.domain(*port);
             if other != domain {
@@ -269,9 +270,8 @@ impl Loader<'_> {
             }
             let many = self.infos[port.component].declaration.ports[port.port].many;
             let next_free = many && port.place.is_none();
-            if !next_free
-                && let Some(same) = ports[..index].iter().position(|before| before == port)
-            {
+            let before = seen.insert(*port, index);
+            if let Some(same) = before.filter(|_| !next_free) {
                 let message = format!("`{}` is connected to itself", end.text);
                 let error = Diagnostic::error(Code::ConnectedToItself, message)
                     .at(end.at, "the same port")
@@ -440,9 +440,9 @@ impl Loader<'_> {
         }
         let base = frame.full(&format!("line.{}", connect.ends[0].text));
         let mut name = base.clone();
-        let mut number = 1;
         while !self.line_names.insert(name.clone()) {
-            number += 1;
+            let number = self.line_numbers.entry(base.clone()).or_insert(1);
+            *number += 1;
             name = format!("{base}_{number}");
         }
         Some(name)

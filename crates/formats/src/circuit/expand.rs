@@ -13,8 +13,11 @@ use fluxline_core::fluid::Fluid;
 use fluxline_core::settings::{FluidSettings, LineDefaults, RecordSettings, RunSettings};
 use fluxline_diagnostics::{Code, Diagnostic, Span};
 use fluxline_units::{Dimension, Quantity};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
+
+/// No machine needs more; each is a group of its own in every step.
+const MAX_RATES: usize = 64;
 
 /// What a circuit file says beside components and connections.
 pub(super) struct Settings {
@@ -268,13 +271,12 @@ impl Loader<'_> {
     fn add_fluid(&mut self, settings: Option<&FluidSettings>) -> usize {
         let Some(settings) = settings else { return 0 };
         let fluid = Fluid::from(settings);
-        match self.fluids.iter().position(|known| *known == fluid) {
-            Some(index) => index,
-            None => {
-                self.fluids.push(fluid);
-                self.fluids.len() - 1
-            }
+        let next = self.fluids.len();
+        let index = *self.fluid_index.entry(format!("{fluid:?}")).or_insert(next);
+        if index == next {
+            self.fluids.push(fluid);
         }
+        index
     }
 
     /// Expands one definition and gives the ports that it exposes.
@@ -434,11 +436,16 @@ impl Loader<'_> {
         let found = frame.fluids.find(text);
         if found.is_none() {
             let error = Diagnostic::error(Code::UnknownName, format!("there is no fluid `{text}`"))
-                .at(item.at, "unknown fluid")
-                .help(format!("declare it: `[fluids.{text}]`"));
-            let names = frame.fluids.all_names();
+                .at(item.at, "unknown fluid");
+            let names = match self.suggestions {
+                0 => Vec::new(),
+                _ => frame.fluids.all_names(),
+            };
             let error = self.suggest(error, text, names);
-            self.report(error);
+            self.report(match error.helps().is_empty() {
+                true => error.help(format!("declare it: `[fluids.{text}]`")),
+                false => error,
+            });
         }
         found
     }
@@ -521,6 +528,8 @@ impl Loader<'_> {
         scope: &Scope,
     ) -> HashMap<String, Given> {
         const EXTRA: [&str; 3] = ["step", "fluid", "description"];
+        let known: HashSet<&str> =
+            used.parameters.iter().map(|(key, _)| key.name.as_str()).collect();
         let mut given = HashMap::new();
         let overrides: Vec<(Key, Item)> = self
             .overrides
@@ -538,7 +547,7 @@ impl Loader<'_> {
             if EXTRA.contains(&name.as_str()) || given.contains_key(name) {
                 continue;
             }
-            if !used.parameters.iter().any(|(known, _)| known.name == *name) {
+            if !known.contains(name.as_str()) {
                 let message = format!("the sub-circuit `{}` has no parameter `{name}`", used.name);
                 let error = Diagnostic::error(Code::UnknownParameter, message)
                     .at(key.at, "unknown parameter");
@@ -618,6 +627,14 @@ impl Loader<'_> {
         let rate = whole as u32;
         match self.rates.iter().position(|known| *known == rate) {
             Some(index) => Some(index),
+            None if self.rates.len() >= MAX_RATES => {
+                let message = format!("sub-circuits have more than {MAX_RATES} different steps");
+                let error = Diagnostic::error(Code::SubcircuitStep, message)
+                    .at(item.at, "one too many")
+                    .help("let several of them share a step");
+                self.report(error);
+                None
+            }
             None => {
                 self.rates.push(rate);
                 Some(self.rates.len() - 1)
@@ -636,7 +653,9 @@ impl Loader<'_> {
             if let Some(&id) = one.subcircuits.get(&name.text) {
                 return Some(id);
             }
-            visible.extend(one.subcircuits.keys().cloned());
+            if self.suggestions > 0 {
+                visible.extend(one.subcircuits.keys().cloned());
+            }
             around = one.parent.map(|id| self.definitions[id].clone());
         }
         let text = &name.text;

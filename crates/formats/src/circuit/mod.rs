@@ -163,6 +163,8 @@ struct Loader<'r> {
     main_step: Option<f64>,
 
     fluids: Vec<Fluid>,
+    /// Equal fluids are one: their positions by what they are.
+    fluid_index: HashMap<String, usize>,
     rates: Vec<u32>,
     components: Vec<Instance>,
     /// Of each component.
@@ -172,6 +174,8 @@ struct Loader<'r> {
     /// Where each driven input is driven.
     driven: HashMap<(usize, usize), Span>,
     line_names: HashSet<String>,
+    /// How many lines begin at a port; one that takes many connections may have thousands.
+    line_numbers: HashMap<String, usize>,
     /// Inputs without a value: component, parameter, and the error unless a signal drives it.
     open_inputs: Vec<(usize, usize, Diagnostic)>,
 }
@@ -199,6 +203,7 @@ impl<'r> Loader<'r> {
             parts: 0,
             main_step: None,
             fluids: Vec::new(),
+            fluid_index: HashMap::new(),
             rates: vec![1],
             components: Vec::new(),
             infos: Vec::new(),
@@ -206,6 +211,7 @@ impl<'r> Loader<'r> {
             drives: Vec::new(),
             driven: HashMap::new(),
             line_names: HashSet::new(),
+            line_numbers: HashMap::new(),
             open_inputs: Vec::new(),
         }
     }

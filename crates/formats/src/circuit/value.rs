@@ -7,7 +7,7 @@ use super::types::TypeInfo;
 use crate::tree::{Item, Key, Val};
 use fluxline_core::declare::{Kind, Value};
 use fluxline_core::values::{Bound, End, Rule};
-use fluxline_diagnostics::{Code, Diagnostic, Place, Span, list_names};
+use fluxline_diagnostics::{Code, Diagnostic, Place, Span, list_names, nearest};
 use fluxline_units::{
     Dimension, Expr, ExprError, Quantity, QuantityError, Unit, display_unit, format_in,
 };
@@ -50,6 +50,7 @@ impl Loader<'_> {
         let mut values = info.defaults.clone();
         let mut spans: Vec<Option<Span>> = vec![None; values.len()];
         let mut overridden = Vec::new();
+        let mut unknown = Vec::new();
         for index in self.overrides.of(owner.full) {
             let setting = &self.overrides.settings[index];
             if owner.extra.contains(&setting.key.as_str()) {
@@ -66,13 +67,17 @@ impl Loader<'_> {
                         values[parameter] = value;
                     }
                 }
-                None => self.unknown_parameter(owner, info, &key, &item),
+                None => {
+                    self.unknown_parameter(owner, info, &key, &item);
+                    unknown.push(key.name);
+                }
             }
         }
         for (key, item) in entries {
             let Some(parameter) = info.parameter(&key.name) else {
                 if !owner.extra.contains(&key.name.as_str()) {
                     self.unknown_parameter(owner, info, key, item);
+                    unknown.push(key.name.clone());
                 }
                 continue;
             };
@@ -100,6 +105,11 @@ impl Loader<'_> {
         let mut open_inputs = Vec::new();
         for &parameter in &info.required {
             if spans[parameter].is_none() {
+                // A misspelled name is one mistake, not two.
+                let name = info.declaration.parameters[parameter].name;
+                if unknown.iter().take(20).any(|one| !nearest(one, [name]).is_empty()) {
+                    continue;
+                }
                 let missing = missing_parameter(owner, info, parameter);
                 match info.declaration.parameters[parameter].input {
                     Some(_) if owner.is_component => open_inputs.push((parameter, missing)),
@@ -321,7 +331,7 @@ impl Loader<'_> {
             let error = Diagnostic::error(code, message)
                 .at(item.at, format!("expected {}", list_names(words.iter().copied())))
                 .on(name.place());
-            let near = fluxline_diagnostics::nearest(text, words.iter().copied());
+            let near = nearest(text, words.iter().copied());
             self.report(match near.first() {
                 Some(near) => error.help(format!("did you mean \"{near}\"?")),
                 None => error.help(format!("use one of {}", list_names(words.iter().copied()))),
@@ -449,7 +459,11 @@ impl Loader<'_> {
         let mut reason = error.to_string();
         let mut helps: Vec<String> = error.suggestion().into_iter().collect();
         if let ExprError::UnknownName { name: unknown, after_unit, .. } = error {
-            let near = fluxline_diagnostics::nearest(unknown, scope.names());
+            let near = match self.suggestions {
+                0 => Vec::new(),
+                _ => nearest(unknown, scope.names()),
+            };
+            self.suggestions = self.suggestions.saturating_sub(1);
             if *after_unit && near.is_empty() && !helps.is_empty() {
                 code = Code::UnknownUnit;
                 reason = format!("unknown unit `{unknown}`");

@@ -45,7 +45,8 @@ impl Sink for CsvWriter {
             if index > 0 {
                 self.line.push(b',');
             }
-            let text = digits.format(value);
+            // Minus zero is zero to every reader.
+            let text = digits.format(value + 0.0);
             self.line.extend_from_slice(text.strip_suffix(".0").unwrap_or(text).as_bytes());
         }
         self.line.push(b'\n');
@@ -238,7 +239,7 @@ mod tests {
             std::fs::remove_file(&path).unwrap();
             for (r, row) in values.chunks_exact(3).enumerate() {
                 for (c, x) in row.iter().enumerate() {
-                    prop_assert_eq!(read.columns[c][r].to_bits(), x.to_bits());
+                    prop_assert_eq!(read.columns[c][r].to_bits(), (x + 0.0).to_bits());
                 }
             }
         }

@@ -1,0 +1,8 @@
+//! `fluxline plot`.
+
+use super::Console;
+use crate::args::Plot;
+
+pub(super) fn run(_console: &Console, _args: &Plot) -> u8 {
+    0
+}
