@@ -110,7 +110,7 @@ pub(super) fn differ<M: Mask>(a: M, b: M) -> M {
     (a & !b) | (!a & b)
 }
 
-/// A signal with no meaning yet: the value of an optional start.
+/// Whether an optional start value is given, and its value.
 pub(super) fn given(start: Option<f64>) -> (bool, f64) {
     (start.is_some(), start.unwrap_or(0.0))
 }

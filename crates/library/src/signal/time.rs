@@ -5,7 +5,7 @@
 
 use fluxline_core::number::Num;
 
-/// Ten thousand ulps; at one hour 4 ns.
+/// Some thousand ulps; 4 ns after an hour.
 const SLACK: f64 = 1e-12;
 
 /// Time with the slack.
