@@ -28,6 +28,7 @@ struct Problem<T> {
     impedance: [T; MAX_UNKNOWNS],
     dry: [T; MAX_UNKNOWNS],
     viscosity: [T; MAX_UNKNOWNS],
+    displacement: [T; MAX_UNKNOWNS],
     old: [T; MAX_UNKNOWNS],
     old_rate: [T; MAX_UNKNOWNS],
     input: [T; MAX_SIGNALS],
@@ -74,6 +75,7 @@ impl<T: Num> Problem<T> {
             impedance: zero,
             dry: zero,
             viscosity: zero,
+            displacement: zero,
             old: zero,
             old_rate: zero,
             input: [T::zero(); MAX_SIGNALS],
@@ -87,6 +89,7 @@ impl<T: Num> Problem<T> {
             p.wave[i] = io.wave(i);
             p.impedance[i] = io.impedance(i);
             p.viscosity[i] = io.viscosity(i);
+            p.displacement[i] = io.displacement(i);
             let domain = declaration.ports[i.min(last)].domain;
             p.small[i] = domain.small_flow();
             if domain.is_mechanical() {
@@ -117,6 +120,7 @@ impl<T: Num> Problem<T> {
             impedance: self.impedance.map(f),
             dry: self.dry.map(f),
             viscosity: self.viscosity.map(f),
+            displacement: self.displacement.map(f),
             old: self.old.map(f),
             old_rate: self.old_rate.map(f),
             input: self.input.map(f),
@@ -132,7 +136,7 @@ impl<T: Num> Problem<T> {
         let mut e = Evaluation {
             effort: zero,
             flow: zero,
-            displacement: zero,
+            displacement: self.displacement,
             rate: zero,
             output: [T::zero(); MAX_SIGNALS],
         };

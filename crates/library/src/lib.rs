@@ -5,6 +5,7 @@
 
 pub mod friction;
 pub mod hydraulic;
+pub mod mechanics;
 pub mod rotational;
 pub mod signal;
 pub mod translational;

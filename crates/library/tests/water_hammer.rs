@@ -16,7 +16,10 @@ fn hammer(length: &str, step: f64, stop: f64) -> (Vec<f64>, Vec<f64>) {
     circuit.add("reservoir", "hydraulic.pressure_source", &[("pressure", "100 bar")]);
     circuit.add("gate", "hydraulic.flow_source", &[("flow", "10 l/min")]);
     circuit.connect(&["reservoir.port", "gate.outlet"]);
-    circuit.line("hydraulic.line", &[("length", length), ("bore", "20 mm"), ("start_pressure", "100 bar")]);
+    circuit.line(
+        "hydraulic.line",
+        &[("length", length), ("bore", "20 mm"), ("start_pressure", "100 bar")],
+    );
     let plan = circuit.plan().unwrap();
     let steps = (stop / step).round() as u64;
     let chosen = plan.variables.find("gate.outlet.pressure").unwrap();
@@ -73,20 +76,23 @@ fn line_into_a_volume_is_a_helmholtz_resonator() {
     circuit.add("reservoir", "hydraulic.pressure_source", &[("pressure", "100 bar")]);
     circuit.add("vessel", "hydraulic.volume", &[("volume", "2 l"), ("start_pressure", "101 bar")]);
     circuit.connect(&["reservoir.port", "vessel.port"]);
-    circuit.line("hydraulic.line", &[("length", "1 m"), ("bore", "10 mm"), ("start_pressure", "100 bar")]);
+    circuit.line(
+        "hydraulic.line",
+        &[("length", "1 m"), ("bore", "10 mm"), ("start_pressure", "100 bar")],
+    );
     let plan = circuit.plan().unwrap();
     let steps = 100_000;
     let chosen = plan.variables.find("vessel.pressure").unwrap();
     let mut recorder = Recorder::new(vec![chosen], Sampling::Every(1), steps);
     let mut state = plan.initial.clone();
     run(&plan, &mut state, steps, &mut recorder, true, |_| true);
-    let rise: Vec<f64> = recorder.column("vessel.pressure").unwrap().iter().map(|p| p - 100e5).collect();
+    let rise: Vec<f64> =
+        recorder.column("vessel.pressure").unwrap().iter().map(|p| p - 100e5).collect();
     let crossings: Vec<f64> = (2..rise.len())
         .filter(|&i| rise[i - 1] < 0.0 && rise[i] >= 0.0)
         .map(|i| step * (i as f64 - 1.0 + rise[i - 1] / (rise[i - 1] - rise[i])))
         .collect();
-    let frequency =
-        (crossings.len() - 1) as f64 / (crossings[crossings.len() - 1] - crossings[0]);
+    let frequency = (crossings.len() - 1) as f64 / (crossings[crossings.len() - 1] - crossings[0]);
     let area = std::f64::consts::PI / 4.0 * 0.01f64.powi(2);
     let expected =
         sound() / (2.0 * std::f64::consts::PI) * (area / ((2e-3 + area / 3.0) * 1.0)).sqrt();

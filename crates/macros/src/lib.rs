@@ -259,6 +259,10 @@ fn expand_component(arguments: Arguments, mut item: ItemStruct) -> Result<Tokens
                 readers.push(quote!(
                     #name: ::fluxline_core::declare::ParameterValue::from_value(values.get(#index)?)?
                 ));
+                // Brackets around a unit would read as a link to the documentation tool.
+                field.attrs.retain(|a| !a.path().is_ident("doc"));
+                let escaped = field_doc.replace('[', "\\[").replace(']', "\\]");
+                field.attrs.push(syn::parse_quote!(#[doc = #escaped]));
                 kept.push(field.clone());
                 if kind == "input" { input_count - 1 } else { index }
             }

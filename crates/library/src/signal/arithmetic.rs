@@ -306,7 +306,7 @@ mod tests {
         let rows = [[6.0, 3.0], [6.0, 0.0], [6.0, -1e-9], [6.0, -2.0]];
         assert_eq!(sequence(&DIVIDE, 0.1, &rows), [2.0, 6e3, -6e3, -3.0]);
         let mut bench = Bench::new(&DIVIDE, 0.1);
-        bench.begin().step().input(1, 1.0).step();
+        bench.start().settle().step().input(1, 1.0).step();
         assert_eq!(bench.get_state(Divide::LIMITED), 1.0);
     }
 

@@ -347,7 +347,7 @@ mod tests {
     fn limited_filter_turns_at_once() {
         let limited = FirstOrder { maximum: 1.0, ..lag(0.2) };
         let mut bench = Bench::new(&limited, 0.01);
-        bench.begin().input(0, 5.0);
+        bench.start().settle().input(0, 5.0);
         for _ in 0..100 {
             bench.step();
         }

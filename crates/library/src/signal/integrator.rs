@@ -130,7 +130,7 @@ mod tests {
     fn integrator_leaves_its_limit_as_soon_as_the_signal_turns() {
         let limited = Integrator { maximum: 1.0, ..integrator() };
         let mut bench = Bench::new(&limited, 0.1);
-        bench.input(0, 1.0).begin();
+        bench.input(0, 1.0).start().settle();
         for _ in 0..50 {
             bench.step();
         }

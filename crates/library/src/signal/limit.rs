@@ -146,7 +146,7 @@ mod tests {
         let rows = [-3.0, -2.0, 0.5, 1.0, 1.5].map(|u| [u, -2.0, 1.0]);
         assert_eq!(sequence(&LIMIT, 0.1, &rows), [-2.0, -2.0, 0.5, 1.0, 1.0]);
         let mut bench = Bench::new(&LIMIT, 0.1);
-        bench.input(1, -2.0).input(2, 1.0).begin();
+        bench.input(1, -2.0).input(2, 1.0).start().settle();
         for u in [-3.0, -2.0, 0.5, 1.0, 1.5] {
             bench.input(0, u).step();
         }

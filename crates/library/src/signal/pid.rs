@@ -324,7 +324,7 @@ mod tests {
     fn derivative_of_the_measured_value_spares_the_kick() {
         let kick = |derivative_of| {
             let mut bench = Bench::new(&Pid { derivative_of, ..pid() }, 1e-3);
-            bench.begin().input(Pid::REFERENCE, 1.0).step().output(0)
+            bench.start().settle().input(Pid::REFERENCE, 1.0).step().output(0)
         };
         assert!(kick(DerivativeOf::Error) > 20.0);
         assert!(kick(DerivativeOf::Measured) < 2.01);
@@ -338,7 +338,7 @@ mod tests {
             let controller =
                 Pid { derivative_time: None, maximum: 1.0, minimum: -1.0, anti_windup, ..pid() };
             let mut bench = Bench::new(&controller, 0.01);
-            bench.begin().input(Pid::REFERENCE, 2.0);
+            bench.start().settle().input(Pid::REFERENCE, 2.0);
             for _ in 0..1000 {
                 assert!(bench.step().output(0) <= 1.0);
             }
@@ -368,7 +368,7 @@ mod tests {
                 ..pid()
             };
             let mut bench = Bench::new(&controller, 1e-3);
-            bench.input(Pid::REFERENCE, 5.0).begin();
+            bench.input(Pid::REFERENCE, 5.0).start().settle();
             let (mut x, mut highest) = (0.0f64, 0.0f64);
             for _ in 0..40_000 {
                 x += 1e-3 * bench.input(Pid::MEASURED, x).step().output(0);

@@ -18,7 +18,7 @@ impl<M: Physics> Source<M> {
     }
     /// The output at the start and after each of `steps` steps.
     pub fn values(mut self, steps: usize) -> Vec<f64> {
-        let first = self.0.begin().output(0);
+        let first = self.0.start().settle().output(0);
         std::iter::once(first).chain((0..steps).map(|_| self.0.step().output(0))).collect()
     }
 }
@@ -31,7 +31,7 @@ pub fn respond<M: Physics>(
     u: impl Fn(f64) -> f64,
 ) -> Vec<f64> {
     let mut bench = Bench::new(component, dt);
-    let first = bench.input(0, u(0.0)).begin().output(0);
+    let first = bench.input(0, u(0.0)).start().settle().output(0);
     std::iter::once(first)
         .chain((1..=steps).map(|n| bench.input(0, u(n as f64 * dt)).step().output(0)))
         .collect()
@@ -46,7 +46,7 @@ pub fn sequence<M: Physics, const N: usize>(component: &M, dt: f64, rows: &[[f64
             bench.input(i, input);
         }
         if n == 0 {
-            bench.begin()
+            bench.start().settle()
         } else {
             bench.step()
         };
@@ -87,13 +87,13 @@ pub fn lanes_match<M: Physics>(components: [M; 4]) {
             }
         }
         if n == 0 {
-            lanes.begin()
+            lanes.start().settle()
         } else {
             lanes.step()
         };
         for (lane, bench) in alone.iter_mut().enumerate() {
             if n == 0 {
-                bench.begin()
+                bench.start().settle()
             } else {
                 bench.step()
             };
@@ -118,7 +118,7 @@ pub fn closed_form_is_generic<M: Physics>(component: &M, dt: f64, stiffness: f64
             closed.input(i, 0.24 * scatter(n * 40 + i));
         }
         if n == 0 {
-            closed.begin();
+            closed.start().settle();
             continue;
         }
         generic.state = closed.state.clone();
