@@ -66,7 +66,11 @@ pub fn time(seconds: f64) -> String {
 
 /// An energy in the unit that suits its size.
 pub fn energy(joule: f64) -> String {
-    if joule.abs() < 1e3 { format!("{} J", number(joule)) } else { format!("{} kJ", number(joule / 1e3)) }
+    if joule.abs() < 1e3 {
+        format!("{} J", number(joule))
+    } else {
+        format!("{} kJ", number(joule / 1e3))
+    }
 }
 
 /// A number with five digits that count, without trailing zeros.
@@ -91,7 +95,7 @@ pub fn count(n: u64) -> String {
     let digits = n.to_string();
     let mut out = String::new();
     for (index, digit) in digits.chars().enumerate() {
-        if index > 0 && (digits.len() - index) % 3 == 0 {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
             out.push('\u{202f}');
         }
         out.push(digit);

@@ -30,9 +30,9 @@ pub fn figure(title: &str, times: Vec<f64>, curves: Vec<Curve>) -> (Figure, usiz
     for curve in curves {
         let shown = Shown::new(&curve.unit);
         let quantity = quantity_name(&curve.name);
-        let place = panels.iter().position(|(unit, panel)| {
-            *unit == shown.symbol() && panel.series.len() < MOST_CURVES
-        });
+        let place = panels
+            .iter()
+            .position(|(unit, panel)| *unit == shown.symbol() && panel.series.len() < MOST_CURVES);
         let index = match place {
             Some(index) => index,
             None if panels.len() < MOST_PANELS => {
@@ -118,11 +118,10 @@ pub fn figures(title: &str, plots: &[Plot], recorder: &Recorder) -> Vec<Figure> 
 
 /// One figure of all panels, for formats that hold only one.
 pub fn merged(title: &str, figures: Vec<Figure>) -> Figure {
-    let several = figures.len() > 1;
     let mut all = Figure::new(title, "time [s]");
     for figure in figures {
         for (index, mut panel) in figure.panels.into_iter().enumerate() {
-            if several && index == 0 {
+            if index == 0 && figure.title != title {
                 panel.title.clone_from(&figure.title);
             }
             all.panels.push(panel);

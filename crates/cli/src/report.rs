@@ -29,17 +29,28 @@ pub fn html(run: &verdict::Report) -> String {
     report = report.verdict("Run", end.0, end.1);
     if let Some(rest) = &completed.rest {
         let status = if rest.reached { Status::Ok } else { Status::Fail };
-        let text = format!("after {}, largest change left {} /s at {}", time(rest.time), number(rest.residual), plan.name(rest.component));
+        let text = format!(
+            "after {}, largest change left {} /s at {}",
+            time(rest.time),
+            number(rest.residual),
+            plan.name(rest.component)
+        );
         report = report.verdict("Start at rest", text, status);
     }
-    let speed = format!("{} in {}, {} × real time", counted(judged.steps, "step"), time(completed.wall.as_secs_f64()), crate::display::rounded(completed.real_time_factor(), 3));
+    let speed = format!(
+        "{} in {}, {} × real time",
+        counted(judged.steps, "step"),
+        time(completed.wall.as_secs_f64()),
+        crate::display::rounded(completed.real_time_factor(), 3)
+    );
     report = report.verdict("Steps", speed, Status::Info);
     for (name, found, unit) in [
         ("Parasitic pressure", &judged.parasitic_pressure, "Pa"),
         ("Parasitic force", &judged.parasitic_force, "N"),
     ] {
         if let Some((worst, at)) = found {
-            let text = format!("{} in {} at {}", quantity(worst.value, unit), worst.component, time(*at));
+            let text =
+                format!("{} in {} at {}", quantity(worst.value, unit), worst.component, time(*at));
             report = report.verdict(name, text, Status::Info);
         }
     }
@@ -67,7 +78,11 @@ pub fn html(run: &verdict::Report) -> String {
         report = report.verdict(name, text, status);
     }
     if let Some(failure) = &completed.failure {
-        report = report.section("What went wrong").preformatted(failure.render(&session.sources, false, 100));
+        report = report.section("What went wrong").preformatted(failure.render(
+            &session.sources,
+            false,
+            100,
+        ));
     }
     let drawn = figures(&session.circuit.title, &session.circuit.plots, &completed.recorder);
     if !drawn.is_empty() {

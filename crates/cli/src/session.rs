@@ -202,7 +202,11 @@ impl Session {
         let exact = (run.stop - run.start) / step;
         // A stop that is no whole number of steps is reached with the step that covers it.
         let whole = exact.round();
-        if (exact - whole).abs() <= 1e-6 * exact.max(1.0) { whole as u64 } else { exact.ceil() as u64 }
+        if (exact - whole).abs() <= 1e-6 * exact.max(1.0) {
+            whole as u64
+        } else {
+            exact.ceil() as u64
+        }
     }
 
     /// Chooses what to record: what the file or the caller asks for, and what the file plots.
@@ -285,7 +289,10 @@ impl Session {
     fn not_at_rest(&self, rest: &Rest) -> Diagnostic {
         let name = self.plan().name(rest.component);
         let change = if rest.residual.is_finite() {
-            format!("`{name}` still changes by {} of its size per second", crate::display::number(rest.residual))
+            format!(
+                "`{name}` still changes by {} of its size per second",
+                crate::display::number(rest.residual)
+            )
         } else {
             format!("`{name}` diverges")
         };
@@ -344,14 +351,18 @@ impl Session {
                     .help(cure);
                 if matches!(self.engine, Engine::Fixed(_)) {
                     let half = time(plan.step / 2.0);
-                    problem = problem.help(format!("see whether a smaller step helps: --step \"{half}\""));
+                    problem = problem
+                        .help(format!("see whether a smaller step helps: --step \"{half}\""));
                 }
                 problem
             }
             Ended::Unconverged { component, time: t } => {
                 let problem = Diagnostic::error(
                     Code::NotConverged,
-                    format!("the equations of `{component}` have no solution near the last one at t = {}", time(*t)),
+                    format!(
+                        "the equations of `{component}` have no solution near the last one at t = {}",
+                        time(*t)
+                    ),
                 );
                 self.at_component(problem, component, "not converged")
                     .note(format!("likely cause: {}", lower(Code::NotConverged.info().cause)))
@@ -372,7 +383,8 @@ impl Session {
 
     fn likely_cause(&self, component: &str, unit: &str) -> (&'static str, &'static str) {
         let plan = self.plan();
-        let declaration = plan.variables.by_name.get(component).map(|&i| plan.variables.entries[i].declaration);
+        let declaration =
+            plan.variables.by_name.get(component).map(|&i| plan.variables.entries[i].declaration);
         let is_signal = declaration.is_some_and(|d| d.causality == Causality::S);
         match unit {
             _ if is_signal => (
@@ -417,8 +429,9 @@ fn unmatched(code: Code, pattern: &Pattern, plan: &Plan) -> Diagnostic {
         Code::UnknownPlotVariable => "to plot",
         _ => "to record",
     };
-    let problem = Diagnostic::error(code, format!("there is no variable `{}` {what}", pattern.text))
-        .at_if(pattern.span, "matches nothing");
+    let problem =
+        Diagnostic::error(code, format!("there is no variable `{}` {what}", pattern.text))
+            .at_if(pattern.span, "matches nothing");
     let near = plan.variables.suggestions(&pattern.text);
     if near.is_empty() {
         problem.help("names are `component.port.variable` or `component.variable`; `*` stands for any characters")

@@ -44,11 +44,8 @@ pub fn draw(title: &str, panel: &Panel, width: usize, color: bool) -> String {
     let labels = [rounded(high, 4), rounded(0.5 * (low + high), 4), rounded(low, 4)];
     let margin = labels.iter().map(String::len).max().unwrap_or(0);
     let columns = width.saturating_sub(margin + 2).clamp(16, 120);
-    let mut canvas = Canvas {
-        columns,
-        dots: vec![0; columns * HEIGHT],
-        owner: vec![0; columns * HEIGHT],
-    };
+    let mut canvas =
+        Canvas { columns, dots: vec![0; columns * HEIGHT], owner: vec![0; columns * HEIGHT] };
     let (most_x, most_y) = (columns * 2 - 1, HEIGHT * 4 - 1);
     let place = |t: f64, y: f64| {
         let x = (t - begin) / (end - begin) * most_x as f64;
@@ -79,7 +76,11 @@ pub fn draw(title: &str, panel: &Panel, width: usize, color: bool) -> String {
         false => text.to_owned(),
     };
     let mut out = String::new();
-    let heading = if title.is_empty() { panel.y_label.clone() } else { format!("{title}: {}", panel.y_label) };
+    let heading = if title.is_empty() {
+        panel.y_label.clone()
+    } else {
+        format!("{title}: {}", panel.y_label)
+    };
     out.push_str(&format!("{:margin$}  {heading}\n", ""));
     for row in 0..HEIGHT {
         let label = match row {
@@ -122,7 +123,10 @@ mod tests {
         let lines: Vec<&str> = text.lines().collect();
         assert_eq!(lines.len(), HEIGHT + 3);
         assert!(lines.iter().all(|line| line.chars().count() <= 60), "{text}");
-        assert!(lines[1].starts_with("  99 ┤ ") && lines[1].ends_with('⠉') || lines[1].trim_end().len() > 20);
+        assert!(
+            lines[1].starts_with("  99 ┤ ") && lines[1].ends_with('⠉')
+                || lines[1].trim_end().len() > 20
+        );
         assert!(!lines[HEIGHT].contains("┤ "), "the curve begins at the lower left: {text}");
     }
 

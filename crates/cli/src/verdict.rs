@@ -54,7 +54,8 @@ impl Report<'_> {
             false => text.to_owned(),
         };
         let word = completed.ended().replace('_', " ");
-        let style = if completed.failure.is_none() && self.problems.is_empty() { "1;32" } else { "1;31" };
+        let style =
+            if completed.failure.is_none() && self.problems.is_empty() { "1;32" } else { "1;31" };
         let mut out = format!("{}: {}\n", paint("1", &session.circuit.title), paint(style, &word));
         let mut line = |name: &str, text: String| out.push_str(&format!("  {name:<17} {text}\n"));
         if let Some(rest) = &completed.rest {
@@ -86,7 +87,12 @@ impl Report<'_> {
             );
             let worst = |found: &Option<(Named, f64)>, unit: &str| {
                 found.as_ref().map(|(worst, at)| {
-                    format!("{} in `{}` at t = {}", quantity(worst.value, unit), worst.component, time(*at))
+                    format!(
+                        "{} in `{}` at t = {}",
+                        quantity(worst.value, unit),
+                        worst.component,
+                        time(*at)
+                    )
                 })
             };
             let parasitic = worst(&verdict.parasitic_pressure, "Pa");
@@ -98,7 +104,11 @@ impl Report<'_> {
                 let size = verdict.oil_throughput.max(verdict.oil_held.abs());
                 line(
                     "oil balance",
-                    format!("off by {} of {} l", exponent(verdict.relative_oil_error()), number(size * 1e3)),
+                    format!(
+                        "off by {} of {} l",
+                        exponent(verdict.relative_oil_error()),
+                        number(size * 1e3)
+                    ),
                 );
             }
             if verdict.energy_throughput > 0.0 {
@@ -114,20 +124,39 @@ impl Report<'_> {
             let listed = |all: &[Named]| match all {
                 [] => "none".to_owned(),
                 _ => {
-                    let one = |n: &Named| format!("{} ({})", n.component, counted(n.value as u64, "step"));
+                    let one = |n: &Named| {
+                        format!("{} ({})", n.component, counted(n.value as u64, "step"))
+                    };
                     let shown: Vec<String> = all.iter().take(8).map(one).collect();
-                    let more = if all.len() > 8 { format!(" and {} more", all.len() - 8) } else { String::new() };
+                    let more = if all.len() > 8 {
+                        format!(" and {} more", all.len() - 8)
+                    } else {
+                        String::new()
+                    };
                     shown.join(", ") + &more
                 }
             };
             line("limits hit", listed(&verdict.limits));
             line("cavitation", listed(&verdict.cavitation));
             if let Some(one) = &verdict.unconverged {
-                line("not converged", format!("{} (first `{}`)", counted(one.value as u64, "component step"), one.component));
+                line(
+                    "not converged",
+                    format!(
+                        "{} (first `{}`)",
+                        counted(one.value as u64, "component step"),
+                        one.component
+                    ),
+                );
             }
             if let Some(used) = completed.step_use.as_ref().filter(|used| used.above_limit > 0) {
                 let limit = quantity(session.circuit.run.parasitic_limit, "Pa");
-                line("above the limit", format!("{} at the smallest step exceed {limit}", counted(used.above_limit, "step")));
+                line(
+                    "above the limit",
+                    format!(
+                        "{} at the smallest step exceed {limit}",
+                        counted(used.above_limit, "step")
+                    ),
+                );
             }
         }
         let warnings = session.warnings.warnings();
@@ -152,7 +181,8 @@ impl Report<'_> {
     /// Start, smallest, largest and last value: of what the file plots, or else of what is recorded.
     fn table(&self) -> String {
         let (recorder, circuit) = (&self.completed.recorder, &self.session.circuit);
-        let plotted: Vec<_> = circuit.plots.iter().flat_map(|plot| plot.variables.clone()).collect();
+        let plotted: Vec<_> =
+            circuit.plots.iter().flat_map(|plot| plot.variables.clone()).collect();
         let mut listed = matching(&recorder.variables, &plotted);
         if listed.is_empty() {
             listed = recorder.variables.iter().collect();
@@ -203,10 +233,14 @@ impl Report<'_> {
         let verdict = &completed.outcome.verdict;
         let plan = session.plan();
         let steps_of = |all: &[Named]| -> Vec<Value> {
-            all.iter().map(|n| json!({ "component": n.component, "steps": n.value as u64 })).collect()
+            all.iter()
+                .map(|n| json!({ "component": n.component, "steps": n.value as u64 }))
+                .collect()
         };
         let worst = |found: &Option<(Named, f64)>, unit: &str| match found {
-            Some((worst, at)) => json!({ "component": worst.component, unit: worst.value, "time": at }),
+            Some((worst, at)) => {
+                json!({ "component": worst.component, unit: worst.value, "time": at })
+            }
             None => Value::Null,
         };
         let variables: Vec<Value> = completed

@@ -50,14 +50,9 @@ pub fn write_state(out: &mut impl Write, plan: &Plan, state: &State<f64>) -> io:
         out.count(array.len() as u64)?;
     }
     for bond in &state.bonds {
-        for value in [
-            bond.flow,
-            bond.effort,
-            bond.wave,
-            bond.impedance,
-            bond.displacement,
-            bond.dry,
-        ] {
+        for value in
+            [bond.flow, bond.effort, bond.wave, bond.impedance, bond.displacement, bond.dry]
+        {
             out.number(value)?;
         }
     }

@@ -47,7 +47,9 @@ pub(super) fn run(console: &Console, args: &Describe) -> u8 {
         let all: Vec<&str> = same_end.chain(near).collect();
         let problem = match all.is_empty() {
             true => problem.help("`fluxline list` shows all component types"),
-            false => problem.help(format!("did you mean {}?", fluxline_diagnostics::list_names(all))),
+            false => {
+                problem.help(format!("did you mean {}?", fluxline_diagnostics::list_names(all)))
+            }
         };
         return console.fail(problem);
     };
@@ -112,7 +114,7 @@ fn values(parameter: &Parameter) -> String {
 }
 
 fn is_plain(symbol: &str) -> bool {
-    matches!(symbol, "" | "–" | "-")
+    matches!(symbol, "" | "–" | "-" | "1")
 }
 
 fn port_notes(port: &Port) -> String {
@@ -161,24 +163,33 @@ fn to_text(declaration: &Declaration, console: &Console) -> String {
     }
     let mut section = |heading: &str, rows: Vec<Vec<String>>| {
         if !rows.is_empty() {
-            out.push_str(&format!("\n{}\n{}", console.strong(heading), columns(&rows, console.width)));
+            out.push_str(&format!(
+                "\n{}\n{}",
+                console.strong(heading),
+                columns(&rows, console.width)
+            ));
         }
     };
     let ports = declaration.ports.iter();
-    section("Ports", ports.map(|p| vec![p.name.to_owned(), p.meaning.to_owned(), port_notes(p)]).collect());
+    section(
+        "Ports",
+        ports.map(|p| vec![p.name.to_owned(), p.meaning.to_owned(), port_notes(p)]).collect(),
+    );
     let symbol = |text: &str| if is_plain(text) { String::new() } else { text.to_owned() };
-    let unit = |text: &str| if is_plain(text) || text == "1" { String::new() } else { format!("[{text}]") };
+    let unit = |text: &str| if is_plain(text) { String::new() } else { format!("[{text}]") };
     let parameters = declaration.parameters.iter().map(|p| {
         vec![p.name.to_owned(), symbol(p.symbol), p.meaning.to_owned(), unit(p.unit), values(p)]
     });
     let heading = if is_setting(declaration) { "Settings" } else { "Parameters" };
     section(heading, parameters.collect());
-    for (heading, variables) in
-        [("States", declaration.states), ("Outputs", declaration.outputs), ("Memory", declaration.memory)]
-    {
-        let rows = variables.iter().map(|v| {
-            vec![v.name.to_owned(), symbol(v.symbol), v.meaning.to_owned(), unit(v.unit)]
-        });
+    for (heading, variables) in [
+        ("States", declaration.states),
+        ("Outputs", declaration.outputs),
+        ("Memory", declaration.memory),
+    ] {
+        let rows = variables
+            .iter()
+            .map(|v| vec![v.name.to_owned(), symbol(v.symbol), v.meaning.to_owned(), unit(v.unit)]);
         section(heading, rows.collect());
     }
     let mut domains: Vec<_> = declaration.ports.iter().map(|p| p.domain).collect();
@@ -191,7 +202,8 @@ fn to_text(declaration: &Declaration, console: &Console) -> String {
         section("Variables at ports", rows.collect());
     }
     if !is_setting(declaration) {
-        let mut rows = vec![vec!["part in a step".to_owned(), causality(declaration.causality).to_owned()]];
+        let mut rows =
+            vec![vec!["part in a step".to_owned(), causality(declaration.causality).to_owned()]];
         if !declaration.aliases.is_empty() {
             rows.push(vec!["also known as".to_owned(), declaration.aliases.join(", ")]);
         }
@@ -239,7 +251,11 @@ fn to_markdown(declaration: &Declaration, level: usize) -> String {
     table(
         "Ports",
         &["port", "meaning", "domain"],
-        declaration.ports.iter().map(|p| vec![code(p.name), p.meaning.to_owned(), port_notes(p)]).collect(),
+        declaration
+            .ports
+            .iter()
+            .map(|p| vec![code(p.name), p.meaning.to_owned(), port_notes(p)])
+            .collect(),
     );
     table(
         if is_setting(declaration) { "Settings" } else { "Parameters" },
@@ -247,12 +263,25 @@ fn to_markdown(declaration: &Declaration, level: usize) -> String {
         declaration
             .parameters
             .iter()
-            .map(|p| vec![code(p.name), symbol(p.symbol), p.meaning.to_owned(), symbol(p.unit), values(p)])
+            .map(|p| {
+                vec![
+                    code(p.name),
+                    symbol(p.symbol),
+                    p.meaning.to_owned(),
+                    symbol(p.unit),
+                    values(p),
+                ]
+            })
             .collect(),
     );
-    let variable = |v: &Variable| vec![code(v.name), symbol(v.symbol), v.meaning.to_owned(), symbol(v.unit)];
+    let variable =
+        |v: &Variable| vec![code(v.name), symbol(v.symbol), v.meaning.to_owned(), symbol(v.unit)];
     for (heading, variables) in [("States", declaration.states), ("Outputs", declaration.outputs)] {
-        table(heading, &["name", "symbol", "meaning", "unit"], variables.iter().map(variable).collect());
+        table(
+            heading,
+            &["name", "symbol", "meaning", "unit"],
+            variables.iter().map(variable).collect(),
+        );
     }
     if !declaration.aliases.is_empty() {
         let names: Vec<String> = declaration.aliases.iter().map(|alias| code(alias)).collect();
@@ -282,13 +311,15 @@ fn paragraphs(doc: &str) -> String {
 }
 
 fn to_json(declaration: &Declaration) -> Value {
-    let variable = |v: &Variable| {
-        json!({ "name": v.name, "symbol": v.symbol, "meaning": v.meaning, "unit": v.unit, "start": v.start, "aliases": v.aliases })
-    };
+    let variable = |v: &Variable| json!({ "name": v.name, "symbol": v.symbol, "meaning": v.meaning, "unit": v.unit, "start": v.start, "aliases": v.aliases });
     let variables = |all: &[Variable]| all.iter().map(variable).collect::<Vec<_>>();
     let port = |p: &Port| {
-        let at: Vec<Value> =
-            p.domain.variables().iter().map(|v| json!({ "name": v.name, "unit": v.unit })).collect();
+        let at: Vec<Value> = p
+            .domain
+            .variables()
+            .iter()
+            .map(|v| json!({ "name": v.name, "unit": v.unit }))
+            .collect();
         json!({
             "name": p.name,
             "meaning": p.meaning,

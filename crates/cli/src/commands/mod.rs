@@ -50,7 +50,9 @@ impl Console {
             Color::Never => false,
             Color::Auto => {
                 let is_off = |name| std::env::var_os(name).is_some_and(|value| !value.is_empty());
-                is_terminal && !is_off("NO_COLOR") && std::env::var_os("TERM").is_none_or(|t| t != "dumb")
+                is_terminal
+                    && !is_off("NO_COLOR")
+                    && std::env::var_os("TERM").is_none_or(|t| t != "dumb")
             }
         };
         let columns = console::Term::stdout().size_checked().map(|(_, columns)| columns.into());

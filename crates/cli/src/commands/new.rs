@@ -12,8 +12,10 @@ const TEMPLATES: &[(&str, &str)] = &[("servo", include_str!("../../templates/ser
 pub(super) fn run(console: &Console, args: &New) -> u8 {
     let Some((_, text)) = TEMPLATES.iter().find(|(name, _)| *name == args.template) else {
         let names = TEMPLATES.iter().map(|(name, _)| *name);
-        let problem =
-            Diagnostic::error(Code::UnknownFormat, format!("there is no template `{}`", args.template));
+        let problem = Diagnostic::error(
+            Code::UnknownFormat,
+            format!("there is no template `{}`", args.template),
+        );
         return console.fail(problem.suggest(&args.template, names));
     };
     let path = match args.name.extension() {
@@ -37,8 +39,7 @@ pub(super) fn run(console: &Console, args: &New) -> u8 {
         return console.fail(write_problem(&path, &error));
     }
     let name = path.display();
-    console.print(&format!(
-        "wrote {name}\n\nNext:\n  fluxline check {name}\n  fluxline run {name}\n"
-    ));
+    console
+        .print(&format!("wrote {name}\n\nNext:\n  fluxline check {name}\n  fluxline run {name}\n"));
     0
 }

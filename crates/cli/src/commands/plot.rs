@@ -52,7 +52,8 @@ fn draw(args: &Plot) -> Result<String, Diagnostics> {
             file.finish()
         })
         .map_err(|error| write_problem(&output, &error))?;
-    let more = if left_out > 0 { format!(" ({left_out} variables left out)") } else { String::new() };
+    let more =
+        if left_out > 0 { format!(" ({left_out} variables left out)") } else { String::new() };
     Ok(format!("wrote {}{more}\n", output.display()))
 }
 
@@ -70,9 +71,13 @@ fn choose(table: &ResultTable, wanted: &[String]) -> Result<Vec<usize>, Diagnost
         let hits = all.filter(|&i| i != table.time && pattern.matches(&table.names[i]));
         let new: Vec<usize> = hits.collect();
         if new.is_empty() {
-            let names = (0..table.names.len()).filter(|&i| i != table.time).map(|i| table.names[i].as_str());
-            let problem =
-                Diagnostic::error(Code::UnknownVariable, format!("the results hold no variable `{text}`"));
+            let names = (0..table.names.len())
+                .filter(|&i| i != table.time)
+                .map(|i| table.names[i].as_str());
+            let problem = Diagnostic::error(
+                Code::UnknownVariable,
+                format!("the results hold no variable `{text}`"),
+            );
             problems.push(suggest(problem, text, names.collect()));
         }
         chosen.extend(new.into_iter().filter(|i| !chosen.contains(i)).collect::<Vec<_>>());
@@ -104,14 +109,17 @@ fn unit_of(name: &str, registry: &Registry) -> Option<&'static str> {
     let (owner, last) = name.rsplit_once('.')?;
     if owner.contains('.') {
         let at_ports = Domain::ALL.iter().flat_map(|domain| domain.variables());
-        let mut units = at_ports.filter(|v| v.name == last && v.name != "wave" && v.name != "impedance").map(|v| v.unit);
+        let mut units = at_ports
+            .filter(|v| v.name == last && v.name != "wave" && v.name != "impedance")
+            .map(|v| v.unit);
         if let Some(unit) = units.next() {
             return Some(unit);
         }
     }
     let mut found = None;
     for declaration in registry.types().iter().map(|one| one.declaration) {
-        let variables = declaration.states.iter().chain(declaration.outputs).chain(declaration.memory);
+        let variables =
+            declaration.states.iter().chain(declaration.outputs).chain(declaration.memory);
         let inputs = declaration.inputs().map(|(_, p)| (p.name, p.unit));
         let named = variables.map(|v| (v.name, v.unit)).chain(inputs).filter(|(n, _)| *n == last);
         for (_, unit) in named {
@@ -133,7 +141,7 @@ mod tests {
         let registry = fluxline_library::registry();
         assert_eq!(unit_of("pump.outlet.pressure", &registry), Some("Pa"));
         assert_eq!(unit_of("boom.cylinder.rod.position", &registry), Some("m"));
-        assert_eq!(unit_of("mass.stopped", &registry).is_some(), true);
+        assert!(unit_of("mass.stopped", &registry).is_some());
         assert_eq!(unit_of("speed", &registry), None);
         assert_eq!(unit_of("pump.outlet.wave", &registry), None);
     }

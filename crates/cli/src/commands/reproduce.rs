@@ -31,12 +31,15 @@ pub(super) fn run(console: &Console, args: &Reproduce) -> u8 {
 
 fn list(console: &Console, as_json: bool) -> u8 {
     if as_json {
-        let entry = |case: &Case| json!({ "name": case.name, "title": case.title, "source": case.source });
+        let entry =
+            |case: &Case| json!({ "name": case.name, "title": case.title, "source": case.source });
         console.json(&Value::from(CASES.iter().map(entry).collect::<Vec<_>>()));
         return 0;
     }
     let width = CASES.iter().map(|case| case.name.len()).max().unwrap_or(0);
-    let line = |case: &Case| format!("{:<width$}  {}\n{:width$}  {}\n", case.name, case.title, "", case.source);
+    let line = |case: &Case| {
+        format!("{:<width$}  {}\n{:width$}  {}\n", case.name, case.title, "", case.source)
+    };
     console.print(&CASES.iter().map(line).collect::<String>());
     0
 }

@@ -108,9 +108,12 @@ fn prepare(session: &Session, args: &Run) -> Result<Prepared, Diagnostics> {
         && (args.save_state.is_some() || args.from_state.is_some())
     {
         problems.push(
-            Diagnostic::error(Code::UnknownSetting, "states are saved and restored with a fixed step only")
-                .on(Place::setting("run.step_control"))
-                .help("use step_control = \"fixed\""),
+            Diagnostic::error(
+                Code::UnknownSetting,
+                "states are saved and restored with a fixed step only",
+            )
+            .on(Place::setting("run.step_control"))
+            .help("use step_control = \"fixed\""),
         );
     }
     if let Some(path) = &args.plot {
@@ -118,13 +121,15 @@ fn prepare(session: &Session, args: &Run) -> Result<Prepared, Diagnostics> {
     }
     if args.json && args.csv.as_deref() == Some(Path::new("-")) {
         let message = "`--csv -` and `--json` both want standard output";
-        problems.push(Diagnostic::error(Code::UnknownFormat, message).help("give the CSV file a name"));
+        problems
+            .push(Diagnostic::error(Code::UnknownFormat, message).help("give the CSV file a name"));
     }
     if args.parquet.is_some() && cfg!(not(feature = "parquet")) {
         let message = "this build of Fluxline does not write Parquet files";
         problems.push(
-            Diagnostic::error(Code::UnknownFormat, message)
-                .help("write a CSV file, or build with `cargo install fluxline --features parquet`"),
+            Diagnostic::error(Code::UnknownFormat, message).help(
+                "write a CSV file, or build with `cargo install fluxline --features parquet`",
+            ),
         );
     }
     let from = args.from_state.as_ref().and_then(|path| problems.take(restore(path, session)));
@@ -152,7 +157,8 @@ fn prepare(session: &Session, args: &Run) -> Result<Prepared, Diagnostics> {
         let path = file.path().to_owned();
         let units = chosen.variables.iter().map(|variable| (variable.name.as_str(), variable.unit));
         let writer = fluxline_formats::results::ParquetWriter::new(file, units);
-        outputs.parquet = problems.take(writer.map_err(|e| write_problem(&path, &e))).map(Shared::new);
+        outputs.parquet =
+            problems.take(writer.map_err(|e| write_problem(&path, &e))).map(Shared::new);
     }
     problems.into_result(Prepared { chosen, from, outputs })
 }
@@ -219,7 +225,8 @@ fn simulate(console: &Console, args: &Run, session: &Session, prepared: Prepared
     }
     let mut text = report.to_text(console.color);
     if args.quiet {
-        text = text.lines().take_while(|line| !line.is_empty()).collect::<Vec<_>>().join("\n") + "\n";
+        text =
+            text.lines().take_while(|line| !line.is_empty()).collect::<Vec<_>>().join("\n") + "\n";
     } else {
         text.push_str(&plots(console, session, &completed));
     }
@@ -250,10 +257,11 @@ fn write_all(
     problems: &mut Diagnostics,
 ) -> Vec<(&'static str, String)> {
     let mut files = Vec::new();
-    let mut note = |kind, path: &Path, result: io::Result<()>, problems: &mut Diagnostics| match result {
-        Ok(()) => files.push((kind, path.display().to_string())),
-        Err(error) => problems.push(write_problem(path, &error)),
-    };
+    let mut note =
+        |kind, path: &Path, result: io::Result<()>, problems: &mut Diagnostics| match result {
+            Ok(()) => files.push((kind, path.display().to_string())),
+            Err(error) => problems.push(write_problem(path, &error)),
+        };
     let failed = completed.recorder.take_failure();
     if let (Some(csv), Some(path)) = (&outputs.csv, &args.csv) {
         match &failed {

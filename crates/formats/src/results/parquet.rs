@@ -117,8 +117,7 @@ mod tests {
     fn rows_and_units_are_read_back() {
         let path = std::env::temp_dir().join(format!("fluxline-{}.parquet", std::process::id()));
         let variables = [("pump.outlet.pressure", "Pa"), ("mass.x", "m")];
-        let mut writer =
-            ParquetWriter::new(OutputFile::create(&path).unwrap(), variables).unwrap();
+        let mut writer = ParquetWriter::new(OutputFile::create(&path).unwrap(), variables).unwrap();
         let rows: Vec<[f64; 3]> =
             (0..3000).map(|i| [f64::from(i) * 1e-3, 1.0 / f64::from(i + 1), -0.5]).collect();
         for row in &rows {
@@ -129,7 +128,10 @@ mod tests {
         let metadata = reader.metadata().file_metadata();
         assert_eq!(metadata.num_rows(), 3000);
         let units = metadata.key_value_metadata().unwrap();
-        assert_eq!((units[1].key.as_str(), units[1].value.as_deref()), ("pump.outlet.pressure", Some("Pa")));
+        assert_eq!(
+            (units[1].key.as_str(), units[1].value.as_deref()),
+            ("pump.outlet.pressure", Some("Pa"))
+        );
         for (row, expected) in reader.get_row_iter(None).unwrap().zip(&rows) {
             let row = row.unwrap();
             for (column, x) in expected.iter().enumerate() {
