@@ -219,7 +219,8 @@ fn values(kind: ComponentType, parameters: &[(&str, &str)]) -> Result<Vec<Value>
             Kind::Table => return Err(format!("`{name}` is a table: use Builder::table")),
             _ => {
                 let quantity = quantity(text)?;
-                let fits = quantity.dimension == rule.unit.dimension()
+                let fits = rule.any_unit
+                    || quantity.dimension == rule.unit.dimension()
                     || quantity.dimension.is_dimensionless();
                 if !fits {
                     return Err(format!(

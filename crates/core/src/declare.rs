@@ -5,6 +5,10 @@ use crate::domain::Domain;
 use crate::table::Table;
 use std::sync::Arc;
 
+/// The unit of a parameter or variable that may be of any dimension, in SI units: signals carry
+/// pressures, positions and plain numbers alike.
+pub const ANY_UNIT: &str = "any";
+
 /// How a component takes part in a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Causality {

@@ -4,7 +4,7 @@
 //! mean in SI units; files, plans and documentation check values against it.
 
 use crate::component::Declared;
-use crate::declare::{Declaration, Kind, Parameter, Value};
+use crate::declare::{ANY_UNIT, Declaration, Kind, Parameter, Value};
 use crate::table::Table;
 use fluxline_units::{Expr, Quantity, Unit};
 use std::fmt;
@@ -22,6 +22,8 @@ pub struct Rules {
 pub struct Rule {
     /// Its unit; a factor of 1 to SI.
     pub unit: Unit,
+    /// Takes quantities of any dimension.
+    pub any_unit: bool,
     /// Smallest value.
     pub min: Option<Bound>,
     /// Largest value.
@@ -74,7 +76,9 @@ impl Rules {
                 text,
                 reason,
             };
-            let unit = Unit::parse(p.unit).map_err(|e| bad(p.unit, e.to_string()))?;
+            let any_unit = p.unit == ANY_UNIT;
+            let text = if any_unit { "1" } else { p.unit };
+            let unit = Unit::parse(text).map_err(|e| bad(p.unit, e.to_string()))?;
             let bound = |text: Option<&'static str>, mark: char| {
                 let Some(text) = text else { return Ok(None) };
                 let open = text.trim_start().strip_prefix(mark);
@@ -89,7 +93,7 @@ impl Rules {
             if p.kind == Kind::Integer && min.is_none() {
                 min = Some(Bound { value: 0.0, included: true });
             }
-            Ok(Rule { unit, min, max, default })
+            Ok(Rule { unit, any_unit, min, max, default })
         };
         Ok(Self { parameters: declaration.parameters.iter().map(rule).collect::<Result<_, _>>()? })
     }

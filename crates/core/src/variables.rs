@@ -1,7 +1,7 @@
 //! Names of everything that can be recorded: `component.port.variable` and `component.variable`.
 
 use crate::circuit::port_name;
-use crate::declare::{Causality, Declaration, Side};
+use crate::declare::{ANY_UNIT, Causality, Declaration, Side};
 use crate::domain::{Domain, Role};
 use crate::state::State;
 use std::collections::HashMap;
@@ -145,7 +145,7 @@ impl Entry {
         let mut push = |variable: &str, unit, meaning, at, by_default: bool| {
             all.push(Variable {
                 name: format!("{name}.{variable}"),
-                unit,
+                unit: if unit == ANY_UNIT { "1" } else { unit },
                 meaning,
                 slot: Slot { at, sign: 1.0 },
                 by_default: by_default && !self.inserted,

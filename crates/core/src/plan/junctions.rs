@@ -130,24 +130,17 @@ fn number_places(
         if let Some(place) = end.place
             && let Some(first) = taken.insert((end.component, place), end.span)
         {
-            {
-                let instance = &circuit.components[end.component];
-                let name = format!(
-                    "{}.{}{place}",
-                    instance.name,
-                    instance.declaration().ports[end.port].name
-                );
-                let mut problem = Diagnostic::error(
-                    Code::PortConnectedTwice,
-                    format!("`{name}` is connected twice"),
-                )
-                .at_if(end.span, "connected again here")
-                .help("leave the number away: each connection then gets a place of its own");
-                if let Some(first) = first {
-                    problem = problem.also(first, "first connected here");
-                }
-                problems.push(problem);
+            let instance = &circuit.components[end.component];
+            let name =
+                format!("{}.{}{place}", instance.name, instance.declaration().ports[end.port].name);
+            let mut problem =
+                Diagnostic::error(Code::PortConnectedTwice, format!("`{name}` is connected twice"))
+                    .at_if(end.span, "connected again here")
+                    .help("leave the number away: each connection then gets a place of its own");
+            if let Some(first) = first {
+                problem = problem.also(first, "first connected here");
             }
+            problems.push(problem);
         }
     }
     // A place beyond the number of connections would leave gaps: close them upwards.

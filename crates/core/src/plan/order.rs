@@ -50,7 +50,7 @@ pub fn sort(nodes: usize, edges: &[Edge]) -> Order {
     }
 }
 
-/// Longest-path levels, or which nodes wait for a loop.
+/// Longest-path levels, or which nodes are part of loops.
 fn levels(
     nodes: usize,
     edges: &[Edge],
@@ -77,7 +77,30 @@ fn levels(
             }
         }
     }
-    if done == nodes { Ok(levels) } else { Err(waiting.iter().map(|&w| w > 0).collect()) }
+    if done == nodes {
+        return Ok(levels);
+    }
+    // Nodes that only read from a loop wait too, but are no part of it: take them away from the end.
+    let mut stuck: Vec<bool> = waiting.iter().map(|&w| w > 0).collect();
+    let mut read = vec![0u32; nodes];
+    let mut writers: Vec<Vec<usize>> = vec![Vec::new(); nodes];
+    for (i, edge) in edges.iter().enumerate() {
+        if keep(i) && stuck[edge.from] && stuck[edge.to] {
+            read[edge.from] += 1;
+            writers[edge.to].push(edge.from);
+        }
+    }
+    let mut ends: Vec<usize> = (0..nodes).filter(|&n| stuck[n] && read[n] == 0).collect();
+    while let Some(node) = ends.pop() {
+        stuck[node] = false;
+        for &writer in &writers[node] {
+            read[writer] -= 1;
+            if read[writer] == 0 {
+                ends.push(writer);
+            }
+        }
+    }
+    Err(stuck)
 }
 
 /// Walks backwards from a stuck node until it meets itself.

@@ -260,7 +260,7 @@ impl Loader<'_> {
             }
             Val::Text(text) => {
                 let quantity = self.evaluate(name, item, text, scope)?;
-                if quantity.dimension == expected {
+                if quantity.dimension == expected || info.rules.parameters[index].any_unit {
                     return Some(quantity.value);
                 }
                 let error = wrong_dimension(name, info, index, item, text, quantity);

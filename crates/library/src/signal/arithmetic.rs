@@ -16,55 +16,55 @@ use fluxline_core::{Constants, component};
     also = "hopsan:SignalSum"
 )]
 pub struct Sum {
-    /// u₁ — signal [–]
+    /// u₁ — signal [any]
     #[input(default = 0, also = "in1", also = "in")]
     pub input1: f64,
-    /// u₂ — signal [–]
+    /// u₂ — signal [any]
     #[input(default = 0, also = "in2")]
     pub input2: f64,
-    /// u₃ — signal [–]
+    /// u₃ — signal [any]
     #[input(default = 0)]
     pub input3: f64,
-    /// u₄ — signal [–]
+    /// u₄ — signal [any]
     #[input(default = 0)]
     pub input4: f64,
-    /// u₅ — signal [–]
+    /// u₅ — signal [any]
     #[input(default = 0)]
     pub input5: f64,
-    /// u₆ — signal [–]
+    /// u₆ — signal [any]
     #[input(default = 0)]
     pub input6: f64,
-    /// u₇ — signal [–]
+    /// u₇ — signal [any]
     #[input(default = 0)]
     pub input7: f64,
-    /// u₈ — signal [–]
+    /// u₈ — signal [any]
     #[input(default = 0)]
     pub input8: f64,
-    /// k₁ — gain of u₁ [–]
+    /// k₁ — gain of u₁ [any]
     #[parameter(default = 1)]
     pub gain1: f64,
-    /// k₂ — gain of u₂ [–]
+    /// k₂ — gain of u₂ [any]
     #[parameter(default = 1)]
     pub gain2: f64,
-    /// k₃ — gain of u₃ [–]
+    /// k₃ — gain of u₃ [any]
     #[parameter(default = 1)]
     pub gain3: f64,
-    /// k₄ — gain of u₄ [–]
+    /// k₄ — gain of u₄ [any]
     #[parameter(default = 1)]
     pub gain4: f64,
-    /// k₅ — gain of u₅ [–]
+    /// k₅ — gain of u₅ [any]
     #[parameter(default = 1)]
     pub gain5: f64,
-    /// k₆ — gain of u₆ [–]
+    /// k₆ — gain of u₆ [any]
     #[parameter(default = 1)]
     pub gain6: f64,
-    /// k₇ — gain of u₇ [–]
+    /// k₇ — gain of u₇ [any]
     #[parameter(default = 1)]
     pub gain7: f64,
-    /// k₈ — gain of u₈ [–]
+    /// k₈ — gain of u₈ [any]
     #[parameter(default = 1)]
     pub gain8: f64,
-    /// y — sum [–]
+    /// y — sum [any]
     #[output]
     out: Output,
 }
@@ -80,13 +80,13 @@ pub struct SumConstants<T> {
 /// y = u₁ − u₂
 #[component("signal.difference", s, also = "hopsan:SignalSubtract")]
 pub struct Difference {
-    /// u₁ — signal [–]
+    /// u₁ — signal [any]
     #[input(default = 0, also = "in1")]
     pub input1: f64,
-    /// u₂ — signal that is taken off [–]
+    /// u₂ — signal that is taken off [any]
     #[input(default = 0, also = "in2")]
     pub input2: f64,
-    /// y — difference [–]
+    /// y — difference [any]
     #[output]
     out: Output,
 }
@@ -96,19 +96,19 @@ pub struct Difference {
 /// y = u₁·u₂·u₃·u₄
 #[component("signal.product", s, also = "hopsan:SignalMultiply")]
 pub struct Product {
-    /// u₁ — signal [–]
+    /// u₁ — signal [any]
     #[input(default = 1, also = "in1")]
     pub input1: f64,
-    /// u₂ — signal [–]
+    /// u₂ — signal [any]
     #[input(default = 1, also = "in2")]
     pub input2: f64,
-    /// u₃ — signal [–]
+    /// u₃ — signal [any]
     #[input(default = 1)]
     pub input3: f64,
-    /// u₄ — signal [–]
+    /// u₄ — signal [any]
     #[input(default = 1)]
     pub input4: f64,
-    /// y — product [–]
+    /// y — product [any]
     #[output]
     out: Output,
 }
@@ -120,19 +120,19 @@ pub struct Product {
 /// A divisor smaller than ε is taken as ε with its sign (+ at 0) and counted as a limit.
 #[component("signal.divide", s, constants = DivideConstants, also = "hopsan:SignalDivide")]
 pub struct Divide {
-    /// u₁ — dividend [–]
+    /// u₁ — dividend [any]
     #[input(default = 0, also = "in1")]
     pub input1: f64,
-    /// u₂ — divisor [–]
+    /// u₂ — divisor [any]
     #[input(default = 1, also = "in2")]
     pub input2: f64,
-    /// ε — smallest size of the divisor [–]
+    /// ε — smallest size of the divisor [any]
     #[parameter(default = 1e-9, min = ">0")]
     pub smallest_divisor: f64,
-    /// y — quotient [–]
+    /// y — quotient [any]
     #[output]
     out: Output,
-    /// – — steps with too small a divisor [–]
+    /// – — steps with too small a divisor [any]
     #[memory(counts = "limit")]
     limited: Memory,
 }
@@ -148,19 +148,19 @@ pub struct DivideConstants<T> {
 /// y = min(u₁, u₂, u₃, u₄)
 #[component("signal.minimum", s, also = "hopsan:SignalMin")]
 pub struct Minimum {
-    /// u₁ — signal [–]
+    /// u₁ — signal [any]
     #[input(also = "in")]
     pub input1: f64,
-    /// u₂ — signal [–]
+    /// u₂ — signal [any]
     #[input(default = 1e300)]
     pub input2: f64,
-    /// u₃ — signal [–]
+    /// u₃ — signal [any]
     #[input(default = 1e300)]
     pub input3: f64,
-    /// u₄ — signal [–]
+    /// u₄ — signal [any]
     #[input(default = 1e300)]
     pub input4: f64,
-    /// y — smallest [–]
+    /// y — smallest [any]
     #[output]
     out: Output,
 }
@@ -170,19 +170,19 @@ pub struct Minimum {
 /// y = max(u₁, u₂, u₃, u₄)
 #[component("signal.maximum", s, also = "hopsan:SignalMax")]
 pub struct Maximum {
-    /// u₁ — signal [–]
+    /// u₁ — signal [any]
     #[input(also = "in")]
     pub input1: f64,
-    /// u₂ — signal [–]
+    /// u₂ — signal [any]
     #[input(default = -1e300)]
     pub input2: f64,
-    /// u₃ — signal [–]
+    /// u₃ — signal [any]
     #[input(default = -1e300)]
     pub input3: f64,
-    /// u₄ — signal [–]
+    /// u₄ — signal [any]
     #[input(default = -1e300)]
     pub input4: f64,
-    /// y — largest [–]
+    /// y — largest [any]
     #[output]
     out: Output,
 }

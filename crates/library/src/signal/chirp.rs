@@ -25,10 +25,10 @@ fluxline_core::choice! {
 /// The phase is continuous; after the sweep the last frequency goes on.
 #[component("signal.chirp", s, constants = ChirpConstants)]
 pub struct Chirp {
-    /// A — amplitude [–]
+    /// A — amplitude [any]
     #[input(default = 1)]
     pub amplitude: f64,
-    /// y₀ — mean value [–]
+    /// y₀ — mean value [any]
     #[input(default = 0)]
     pub offset: f64,
     /// f₀ — frequency at the start [Hz]
@@ -43,10 +43,10 @@ pub struct Chirp {
     /// D — how long the sweep takes [s]
     #[parameter(default = "10 s", min = ">0 s")]
     pub duration: f64,
-    /// – — how the frequency changes: linear or logarithmic [–]
+    /// – — how the frequency changes: linear or logarithmic [any]
     #[parameter(default = "logarithmic")]
     pub sweep: Sweep,
-    /// y — signal [–]
+    /// y — signal [any]
     #[output]
     out: Output,
 }

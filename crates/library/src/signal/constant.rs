@@ -10,10 +10,10 @@ use fluxline_core::number::Num;
 /// y = C
 #[component("signal.constant", s, also = "hopsan:SignalConstant")]
 pub struct Constant {
-    /// C — value [–]
+    /// C — value [any]
     #[input(default = 0, also = "y#Value")]
     pub value: f64,
-    /// y — signal [–]
+    /// y — signal [any]
     #[output(also = "y")]
     out: Output,
 }

@@ -17,19 +17,19 @@ use fluxline_core::{Constants, component};
 /// The fraction of a step is kept, so the mean delay is exact. Opens signal loops.
 #[component("signal.delay", q, constants = DelayConstants, also = "hopsan:SignalTimeDelay")]
 pub struct Delay {
-    /// u — signal [–]
+    /// u — signal [any]
     #[input(default = 0, also = "in")]
     pub input: f64,
     /// τ — dead time [s]
     #[parameter(default = "1 s", min = ">0 s", also = "deltat")]
     pub delay: f64,
-    /// y₀ — output until the first input arrives; the first input when absent [–]
+    /// y₀ — output until the first input arrives; the first input when absent [any]
     #[parameter]
     pub start_value: Option<f64>,
-    /// y — delayed signal [–]
+    /// y — delayed signal [any]
     #[output]
     out: Output,
-    /// y — output for the next step [–]
+    /// y — output for the next step [any]
     #[memory]
     held: Memory,
 }
@@ -118,16 +118,16 @@ impl Physics for Delay {
 /// Opens signal loops.
 #[component("signal.unit_delay", q, constants = UnitDelayConstants, also = "hopsan:SignalUnitDelay")]
 pub struct UnitDelay {
-    /// u — signal [–]
+    /// u — signal [any]
     #[input(default = 0, also = "in")]
     pub input: f64,
-    /// y₀ — output until the second step; the first input when absent [–]
+    /// y₀ — output until the second step; the first input when absent [any]
     #[parameter]
     pub start_value: Option<f64>,
-    /// y — delayed signal [–]
+    /// y — delayed signal [any]
     #[output]
     out: Output,
-    /// u — input, for the next step [–]
+    /// u — input, for the next step [any]
     #[memory]
     held: Memory,
 }
@@ -169,16 +169,16 @@ impl Physics for UnitDelay {
 /// A sample between two steps is taken at the later one.
 #[component("signal.sample_hold", s, constants = SampleConstants)]
 pub struct SampleHold {
-    /// u — signal [–]
+    /// u — signal [any]
     #[input(default = 0)]
     pub input: f64,
     /// P — time from sample to sample [s]
     #[parameter(default = "1 ms", min = ">0 s")]
     pub sample_time: f64,
-    /// y — held signal [–]
+    /// y — held signal [any]
     #[output]
     out: Output,
-    /// y — last sample [–]
+    /// y — last sample [any]
     #[memory]
     held: Memory,
 }

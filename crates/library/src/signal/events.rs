@@ -21,22 +21,22 @@ fluxline_core::choice! {
 /// y = 1 from set on, 0 from reset on; when both are true the dominant one wins
 #[component("signal.latch", s, constants = LatchConstants, also = "hopsan:SignalSRlatch")]
 pub struct Latch {
-    /// S — sets the latch [–]
+    /// S — sets the latch [any]
     #[input(default = 0, also = "setCond")]
     pub set: f64,
-    /// R — resets the latch [–]
+    /// R — resets the latch [any]
     #[input(default = 0, also = "resetCond")]
     pub reset: f64,
-    /// – — which wins: reset or set [–]
+    /// – — which wins: reset or set [any]
     #[parameter(default = "reset")]
     pub dominant: Dominant,
-    /// – — set at the start [–]
+    /// – — set at the start [any]
     #[parameter(default = "false")]
     pub start_set: bool,
-    /// y — 1 when set [–]
+    /// y — 1 when set [any]
     #[output(also = "Qstate")]
     out: Output,
-    /// – — 1 when set [–]
+    /// – — 1 when set [any]
     #[memory]
     latched: Memory,
 }
@@ -55,7 +55,7 @@ pub struct LatchConstants<T> {
 /// It starts at 0; a condition that is true at the start counts from there.
 #[component("signal.timer", s, constants = TimerConstants)]
 pub struct Timer {
-    /// u — condition [–]
+    /// u — condition [any]
     #[input(default = 0)]
     pub input: f64,
     /// t_on — delay of switching on [s]
@@ -64,13 +64,13 @@ pub struct Timer {
     /// t_off — delay of switching off [s]
     #[parameter(default = "0 s", min = "0 s")]
     pub off_delay: f64,
-    /// y — 1 when on [–]
+    /// y — 1 when on [any]
     #[output]
     out: Output,
-    /// – — output of the last step [–]
+    /// – — output of the last step [any]
     #[memory]
     on: Memory,
-    /// – — condition of the last step [–]
+    /// – — condition of the last step [any]
     #[memory]
     was: Memory,
     /// – — time of its last change [s]
@@ -90,19 +90,19 @@ pub struct TimerConstants<T> {
 /// y = 1 for t₁ ≤ t < t₁ + w after an edge at t₁; an edge within a pulse prolongs it, or is ignored
 #[component("signal.one_shot", s, constants = OneShotConstants)]
 pub struct OneShot {
-    /// u — condition [–]
+    /// u — condition [any]
     #[input(default = 0)]
     pub input: f64,
     /// w — width of the pulse [s]
     #[parameter(default = "1 s", min = ">0 s")]
     pub width: f64,
-    /// – — an edge within a pulse begins it anew [–]
+    /// – — an edge within a pulse begins it anew [any]
     #[parameter(default = "false")]
     pub retrigger: bool,
-    /// y — 1 during the pulse [–]
+    /// y — 1 during the pulse [any]
     #[output]
     out: Output,
-    /// – — condition of the last step [–]
+    /// – — condition of the last step [any]
     #[memory]
     was: Memory,
     /// – — end of the pulse [s]
@@ -122,25 +122,25 @@ pub struct OneShotConstants<T> {
 /// y = number of edges since the start or the last reset
 #[component("signal.counter", s, constants = CounterConstants, also = "hopsan:SignalCounter")]
 pub struct Counter {
-    /// u — condition [–]
+    /// u — condition [any]
     #[input(default = 0, also = "in")]
     pub input: f64,
-    /// – — holds the count at 0 while true [–]
+    /// – — holds the count at 0 while true [any]
     #[input(default = 0)]
     pub reset: f64,
-    /// – — count when the condition becomes true [–]
+    /// – — count when the condition becomes true [any]
     #[parameter(default = "true", also = "r")]
     pub rising: bool,
-    /// – — count when the condition becomes false [–]
+    /// – — count when the condition becomes false [any]
     #[parameter(default = "false", also = "f")]
     pub falling: bool,
-    /// y — count [–]
+    /// y — count [any]
     #[output]
     out: Output,
-    /// – — condition of the last step [–]
+    /// – — condition of the last step [any]
     #[memory]
     was: Memory,
-    /// – — count [–]
+    /// – — count [any]
     #[memory]
     count: Memory,
 }
@@ -170,16 +170,16 @@ fluxline_core::choice! {
 /// y = 1 in the step of an edge, else 0
 #[component("signal.edge", s, constants = EdgeConstants)]
 pub struct Edge {
-    /// u — condition [–]
+    /// u — condition [any]
     #[input(default = 0)]
     pub input: f64,
-    /// – — rising, falling or both [–]
+    /// – — rising, falling or both [any]
     #[parameter(default = "rising")]
     pub edges: Edges,
-    /// y — 1 in the step of an edge [–]
+    /// y — 1 in the step of an edge [any]
     #[output]
     out: Output,
-    /// – — condition of the last step [–]
+    /// – — condition of the last step [any]
     #[memory]
     was: Memory,
 }

@@ -14,10 +14,10 @@ use fluxline_core::{Constants, component};
 /// opened here, the input is that of the step before.
 #[component("signal.first_order", s, constants = FirstOrderConstants, also = "hopsan:SignalLP1Filter")]
 pub struct FirstOrder {
-    /// u — signal [–]
+    /// u — signal [any]
     #[input(default = 0, also = "in")]
     pub input: f64,
-    /// K — gain [–]
+    /// K — gain [any]
     #[parameter(default = 1)]
     pub gain: f64,
     /// τ — time constant; or give the corner frequency [s]
@@ -26,22 +26,22 @@ pub struct FirstOrder {
     /// 1/τ — corner frequency; or give the time constant [rad/s]
     #[parameter(min = ">0 rad/s", also = "omega")]
     pub corner_frequency: Option<f64>,
-    /// y₀ — start value; at rest with the first input when absent [–]
+    /// y₀ — start value; at rest with the first input when absent [any]
     #[parameter(also = "out#Value")]
     pub start_value: Option<f64>,
-    /// y_min — lower limit [–]
+    /// y_min — lower limit [any]
     #[parameter(default = -1e300, also = "y_min")]
     pub minimum: f64,
-    /// y_max — upper limit [–]
+    /// y_max — upper limit [any]
     #[parameter(default = 1e300, also = "y_max")]
     pub maximum: f64,
-    /// y — filtered signal [–]
+    /// y — filtered signal [any]
     #[output]
     out: Output,
-    /// y — filtered signal [–]
+    /// y — filtered signal [any]
     #[state]
     filtered: State,
-    /// – — steps at a limit [–]
+    /// – — steps at a limit [any]
     #[memory(counts = "limit")]
     limited: Memory,
 }
@@ -64,7 +64,7 @@ pub struct FirstOrderConstants<T> {
 /// response alternate.
 #[component("signal.derivative", s, constants = LagConstants)]
 pub struct Derivative {
-    /// u — signal [–]
+    /// u — signal [any]
     #[input(default = 0)]
     pub input: f64,
     /// K — gain [s]
@@ -73,10 +73,10 @@ pub struct Derivative {
     /// τ — time constant of the filter [s]
     #[parameter(default = "1 ms", min = ">0 s")]
     pub time_constant: f64,
-    /// y — smoothed slope [–]
+    /// y — smoothed slope [any]
     #[output]
     out: Output,
-    /// z — smoothed signal [–]
+    /// z — smoothed signal [any]
     #[state]
     smoothed: State,
 }
@@ -88,16 +88,16 @@ pub struct Derivative {
 /// Trapezoidal rule; starts at 0.
 #[component("signal.high_pass", s, constants = LagConstants, also = "hopsan:SignalHP1Filter")]
 pub struct HighPass {
-    /// u — signal [–]
+    /// u — signal [any]
     #[input(default = 0, also = "in")]
     pub input: f64,
     /// ω — corner frequency [rad/s]
     #[parameter(default = "1000 rad/s", min = ">0 rad/s", also = "omega")]
     pub corner_frequency: f64,
-    /// y — filtered signal [–]
+    /// y — filtered signal [any]
     #[output]
     out: Output,
-    /// z — slow part of the signal [–]
+    /// z — slow part of the signal [any]
     #[state]
     smoothed: State,
 }
@@ -109,10 +109,10 @@ pub struct HighPass {
 /// Trapezoidal rule; starts at rest with its first input.
 #[component("signal.lead_lag", s, constants = LagConstants)]
 pub struct LeadLag {
-    /// u — signal [–]
+    /// u — signal [any]
     #[input(default = 0)]
     pub input: f64,
-    /// K — steady gain [–]
+    /// K — steady gain [any]
     #[parameter(default = 1)]
     pub gain: f64,
     /// T₁ — time constant of the numerator [s]
@@ -121,10 +121,10 @@ pub struct LeadLag {
     /// T₂ — time constant of the denominator [s]
     #[parameter(default = "1 ms", min = ">0 s")]
     pub lag_time: f64,
-    /// y — compensated signal [–]
+    /// y — compensated signal [any]
     #[output]
     out: Output,
-    /// z — smoothed signal [–]
+    /// z — smoothed signal [any]
     #[state]
     smoothed: State,
 }

@@ -10,10 +10,10 @@ use fluxline_core::{Constants, component};
 /// y = |u|
 #[component("signal.absolute", s, also = "hopsan:SignalAbsoluteValue")]
 pub struct Absolute {
-    /// u — signal [–]
+    /// u — signal [any]
     #[input(default = 0, also = "in")]
     pub input: f64,
-    /// y — size [–]
+    /// y — size [any]
     #[output]
     out: Output,
 }
@@ -23,10 +23,10 @@ pub struct Absolute {
 /// y = −1, 0 or 1
 #[component("signal.sign", s, also = "hopsan:SignalSign")]
 pub struct Sign {
-    /// u — signal [–]
+    /// u — signal [any]
     #[input(default = 0, also = "in")]
     pub input: f64,
-    /// y — sign [–]
+    /// y — sign [any]
     #[output]
     out: Output,
 }
@@ -36,10 +36,10 @@ pub struct Sign {
 /// y = √|u|·sign(u)
 #[component("signal.sqrt", s, also = "hopsan:SignalSqrt")]
 pub struct Sqrt {
-    /// u — signal [–]
+    /// u — signal [any]
     #[input(default = 0, also = "in")]
     pub input: f64,
-    /// y — root [–]
+    /// y — root [any]
     #[output]
     out: Output,
 }
@@ -51,16 +51,16 @@ pub struct Sqrt {
 /// With n < 0 and u = 0 the result is infinite.
 #[component("signal.power", s, constants = PowerConstants, also = "hopsan:SignalPower")]
 pub struct Power {
-    /// u — signal [–]
+    /// u — signal [any]
     #[input(default = 0, also = "in")]
     pub input: f64,
-    /// n — exponent [–]
+    /// n — exponent [any]
     #[input(default = 2, also = "x")]
     pub exponent: f64,
-    /// – — give the result the sign of the signal [–]
+    /// – — give the result the sign of the signal [any]
     #[parameter(default = "false")]
     pub keep_sign: bool,
-    /// y — power [–]
+    /// y — power [any]
     #[output]
     out: Output,
 }
@@ -77,10 +77,10 @@ pub struct PowerConstants<T> {
 /// y = atan2(u₁, u₂), −π to π
 #[component("signal.atan2", s, also = "hopsan:SignalAtan2")]
 pub struct Atan2 {
-    /// u₁ — ordinate [–]
+    /// u₁ — ordinate [any]
     #[input(default = 0, also = "inY")]
     pub input1: f64,
-    /// u₂ — abscissa [–]
+    /// u₂ — abscissa [any]
     #[input(default = 1, also = "inX")]
     pub input2: f64,
     /// y — angle [rad]
@@ -134,16 +134,16 @@ fluxline_core::choice! {
 /// signal is taken as the edge of the domain and counted as a limit.
 #[component("signal.function", s, constants = FunctionConstants)]
 pub struct Function {
-    /// u — signal [–]
+    /// u — signal [any]
     #[input(default = 0, also = "in")]
     pub input: f64,
-    /// f — function: sin, cos, tan, asin, acos, atan, sinh, cosh, tanh, exp, ln, log10, square, floor, ceiling or round [–]
+    /// f — function: sin, cos, tan, asin, acos, atan, sinh, cosh, tanh, exp, ln, log10, square, floor, ceiling or round [any]
     #[parameter]
     pub function: Kind,
-    /// y — value of the function [–]
+    /// y — value of the function [any]
     #[output]
     out: Output,
-    /// – — steps outside of the domain [–]
+    /// – — steps outside of the domain [any]
     #[memory(counts = "limit")]
     limited: Memory,
 }

@@ -10,13 +10,13 @@ use fluxline_core::number::Num;
 /// y = K·u
 #[component("signal.gain", s, also = "hopsan:SignalGain")]
 pub struct Gain {
-    /// u — signal [–]
+    /// u — signal [any]
     #[input(default = 0, also = "in")]
     pub input: f64,
-    /// K — gain [–]
+    /// K — gain [any]
     #[input(default = 1, also = "k")]
     pub gain: f64,
-    /// y — product [–]
+    /// y — product [any]
     #[output]
     out: Output,
 }

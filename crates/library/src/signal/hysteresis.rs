@@ -10,16 +10,16 @@ use fluxline_core::{Constants, component};
 /// y stays where it is while |u − y| ≤ h/2, else y = u ∓ h/2
 #[component("signal.hysteresis", s, also = "hopsan:SignalHysteresis")]
 pub struct Hysteresis {
-    /// u — signal [–]
+    /// u — signal [any]
     #[input(default = 0, also = "in")]
     pub input: f64,
-    /// h — width of the play [–]
+    /// h — width of the play [any]
     #[input(default = 1, min = 0, also = "y_h")]
     pub width: f64,
-    /// y — signal after the play [–]
+    /// y — signal after the play [any]
     #[output]
     out: Output,
-    /// y₋ — output of the last step [–]
+    /// y₋ — output of the last step [any]
     #[memory]
     held: Memory,
 }
@@ -29,28 +29,28 @@ pub struct Hysteresis {
 /// On from u ≥ u_on, off from u ≤ u_off, as before in between
 #[component("signal.relay", s, constants = RelayConstants)]
 pub struct Relay {
-    /// u — signal [–]
+    /// u — signal [any]
     #[input(default = 0)]
     pub input: f64,
-    /// u_on — switches on from here up [–]
+    /// u_on — switches on from here up [any]
     #[parameter(default = 1)]
     pub on_threshold: f64,
-    /// u_off — switches off from here down [–]
+    /// u_off — switches off from here down [any]
     #[parameter(default = 0)]
     pub off_threshold: f64,
-    /// y_on — output when on [–]
+    /// y_on — output when on [any]
     #[input(default = 1)]
     pub on_value: f64,
-    /// y_off — output when off [–]
+    /// y_off — output when off [any]
     #[input(default = 0)]
     pub off_value: f64,
-    /// – — on at the start, if the signal leaves it open [–]
+    /// – — on at the start, if the signal leaves it open [any]
     #[parameter(default = "false")]
     pub start_on: bool,
-    /// y — output [–]
+    /// y — output [any]
     #[output]
     out: Output,
-    /// – — 1 when on [–]
+    /// – — 1 when on [any]
     #[memory]
     on: Memory,
 }
@@ -68,7 +68,7 @@ pub struct RelayConstants<T> {
 /// y follows u with c_down ≤ dy/dt ≤ c_up; it starts at u
 #[component("signal.rate_limit", s, also = "hopsan:SignalRateLimiter")]
 pub struct RateLimit {
-    /// u — signal [–]
+    /// u — signal [any]
     #[input(default = 0, also = "in")]
     pub input: f64,
     /// c_up — fastest rise [1/s]
@@ -77,10 +77,10 @@ pub struct RateLimit {
     /// c_down — fastest fall, negative [1/s]
     #[input(default = "-1 1/s", max = "0 1/s", also = "c_down")]
     pub falling: f64,
-    /// y — signal that changes slowly enough [–]
+    /// y — signal that changes slowly enough [any]
     #[output]
     out: Output,
-    /// y₋ — output of the last step [–]
+    /// y₋ — output of the last step [any]
     #[memory]
     held: Memory,
 }

@@ -13,31 +13,31 @@ use fluxline_core::{Constants, component};
 /// loop is opened here, the input is that of the step before.
 #[component("signal.integrator", s, constants = IntegratorConstants, also = "hopsan:SignalIntegrator2")]
 pub struct Integrator {
-    /// u — signal [–]
+    /// u — signal [any]
     #[input(default = 0, also = "in")]
     pub input: f64,
-    /// – — back to the start value while true [–]
+    /// – — back to the start value while true [any]
     #[input(default = 0)]
     pub reset: f64,
     /// K — gain [1/s]
     #[parameter(default = "1 1/s")]
     pub gain: f64,
-    /// y₀ — start value [–]
+    /// y₀ — start value [any]
     #[parameter(default = 0, also = "out#Value")]
     pub start_value: f64,
-    /// y_min — lower limit [–]
+    /// y_min — lower limit [any]
     #[parameter(default = -1e300)]
     pub minimum: f64,
-    /// y_max — upper limit [–]
+    /// y_max — upper limit [any]
     #[parameter(default = 1e300)]
     pub maximum: f64,
-    /// y — integral [–]
+    /// y — integral [any]
     #[output]
     out: Output,
-    /// y — integral [–]
+    /// y — integral [any]
     #[state(start = "start_value")]
     integral: State,
-    /// – — steps at a limit [–]
+    /// – — steps at a limit [any]
     #[memory(counts = "limit")]
     limited: Memory,
 }

@@ -12,19 +12,19 @@ use fluxline_core::number::Num;
 /// Steps at a limit are counted.
 #[component("signal.limit", s, also = "hopsan:SignalSaturation")]
 pub struct Limit {
-    /// u — signal [–]
+    /// u — signal [any]
     #[input(default = 0, also = "in")]
     pub input: f64,
-    /// y_min — lower limit [–]
+    /// y_min — lower limit [any]
     #[input(default = -1, also = "y_lower")]
     pub minimum: f64,
-    /// y_max — upper limit [–]
+    /// y_max — upper limit [any]
     #[input(default = 1, also = "y_upper")]
     pub maximum: f64,
-    /// y — limited signal [–]
+    /// y — limited signal [any]
     #[output]
     out: Output,
-    /// – — steps at a limit [–]
+    /// – — steps at a limit [any]
     #[memory(counts = "limit")]
     limited: Memory,
 }
@@ -34,16 +34,16 @@ pub struct Limit {
 /// y = u − u_max above the band, u − u_min below, 0 within
 #[component("signal.dead_band", s, also = "hopsan:SignalDeadZone")]
 pub struct DeadBand {
-    /// u — signal [–]
+    /// u — signal [any]
     #[input(default = 0, also = "in")]
     pub input: f64,
-    /// u_min — lower end of the band [–]
+    /// u_min — lower end of the band [any]
     #[input(default = 0, also = "u_dstart")]
     pub lower: f64,
-    /// u_max — upper end of the band [–]
+    /// u_max — upper end of the band [any]
     #[input(default = 0, also = "u_dend")]
     pub upper: f64,
-    /// y — what passes [–]
+    /// y — what passes [any]
     #[output]
     out: Output,
 }
@@ -53,13 +53,13 @@ pub struct DeadBand {
 /// y = q·⌊u/q + ½⌋
 #[component("signal.quantize", s)]
 pub struct Quantize {
-    /// u — signal [–]
+    /// u — signal [any]
     #[input(default = 0)]
     pub input: f64,
-    /// q — height of a step [–]
+    /// q — height of a step [any]
     #[input(default = 1, min = ">0")]
     pub interval: f64,
-    /// y — rounded signal [–]
+    /// y — rounded signal [any]
     #[output]
     out: Output,
 }
@@ -69,19 +69,19 @@ pub struct Quantize {
 /// y = u₂ while c ≥ c₀, else u₁
 #[component("signal.switch", s, also = "hopsan:SignalDualRoute")]
 pub struct Switch {
-    /// u₁ — signal while the condition is false [–]
+    /// u₁ — signal while the condition is false [any]
     #[input(default = 0, also = "in1")]
     pub input1: f64,
-    /// u₂ — signal while the condition is true [–]
+    /// u₂ — signal while the condition is true [any]
     #[input(default = 0, also = "in2")]
     pub input2: f64,
-    /// c — condition [–]
+    /// c — condition [any]
     #[input(default = 0, also = "route")]
     pub condition: f64,
-    /// c₀ — the condition is true from here on [–]
+    /// c₀ — the condition is true from here on [any]
     #[input(default = 0.5, also = "limit")]
     pub threshold: f64,
-    /// y — chosen signal [–]
+    /// y — chosen signal [any]
     #[output]
     out: Output,
 }

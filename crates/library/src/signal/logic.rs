@@ -10,19 +10,19 @@ use fluxline_core::{Constants, component};
 /// y = u₁ ∧ u₂ ∧ u₃ ∧ u₄
 #[component("signal.and", s, also = "hopsan:SignalAnd")]
 pub struct And {
-    /// u₁ — condition [–]
+    /// u₁ — condition [any]
     #[input(default = 1, also = "in1")]
     pub input1: f64,
-    /// u₂ — condition [–]
+    /// u₂ — condition [any]
     #[input(default = 1, also = "in2")]
     pub input2: f64,
-    /// u₃ — condition [–]
+    /// u₃ — condition [any]
     #[input(default = 1)]
     pub input3: f64,
-    /// u₄ — condition [–]
+    /// u₄ — condition [any]
     #[input(default = 1)]
     pub input4: f64,
-    /// y — 1 when true [–]
+    /// y — 1 when true [any]
     #[output]
     out: Output,
 }
@@ -32,19 +32,19 @@ pub struct And {
 /// y = u₁ ∨ u₂ ∨ u₃ ∨ u₄
 #[component("signal.or", s, also = "hopsan:SignalOr")]
 pub struct Or {
-    /// u₁ — condition [–]
+    /// u₁ — condition [any]
     #[input(default = 0, also = "in1")]
     pub input1: f64,
-    /// u₂ — condition [–]
+    /// u₂ — condition [any]
     #[input(default = 0, also = "in2")]
     pub input2: f64,
-    /// u₃ — condition [–]
+    /// u₃ — condition [any]
     #[input(default = 0)]
     pub input3: f64,
-    /// u₄ — condition [–]
+    /// u₄ — condition [any]
     #[input(default = 0)]
     pub input4: f64,
-    /// y — 1 when true [–]
+    /// y — 1 when true [any]
     #[output]
     out: Output,
 }
@@ -54,13 +54,13 @@ pub struct Or {
 /// y = u₁ ⊕ u₂
 #[component("signal.xor", s, also = "hopsan:SignalXor")]
 pub struct Xor {
-    /// u₁ — condition [–]
+    /// u₁ — condition [any]
     #[input(default = 0, also = "in1")]
     pub input1: f64,
-    /// u₂ — condition [–]
+    /// u₂ — condition [any]
     #[input(default = 0, also = "in2")]
     pub input2: f64,
-    /// y — 1 when true [–]
+    /// y — 1 when true [any]
     #[output]
     out: Output,
 }
@@ -70,10 +70,10 @@ pub struct Xor {
 /// y = ¬u
 #[component("signal.not", s, also = "hopsan:SignalNot")]
 pub struct Inverse {
-    /// u — condition [–]
+    /// u — condition [any]
     #[input(default = 0, also = "in")]
     pub input: f64,
-    /// y — 1 when true [–]
+    /// y — 1 when true [any]
     #[output]
     out: Output,
 }
@@ -101,19 +101,19 @@ fluxline_core::choice! {
 /// y = 1 where u₁ > u₂ (or ≥, <, ≤; =, ≠ within ε), else 0
 #[component("signal.compare", s, constants = CompareConstants, also = "hopsan:SignalGreaterThan")]
 pub struct Compare {
-    /// u₁ — signal [–]
+    /// u₁ — signal [any]
     #[input(default = 0, also = "in")]
     pub input1: f64,
-    /// u₂ — what it is compared with [–]
+    /// u₂ — what it is compared with [any]
     #[input(default = 0, also = "x_limit")]
     pub input2: f64,
-    /// – — relation: >, >=, <, <=, = or != [–]
+    /// – — relation: >, >=, <, <=, = or != [any]
     #[parameter(default = ">")]
     pub relation: Relation,
-    /// ε — how far apart equal signals may be [–]
+    /// ε — how far apart equal signals may be [any]
     #[parameter(default = 0, min = 0)]
     pub tolerance: f64,
-    /// y — 1 when true [–]
+    /// y — 1 when true [any]
     #[output]
     out: Output,
 }

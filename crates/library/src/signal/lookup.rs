@@ -13,13 +13,13 @@ use std::sync::Arc;
 /// y = table(u), linear between points, held beyond the ends
 #[component("signal.lookup", s, constants = TableConstants, also = "hopsan:Signal1DLookupTable")]
 pub struct Lookup {
-    /// u — signal [–]
+    /// u — signal [any]
     #[input(default = 0, also = "in")]
     pub input: f64,
-    /// – — points of the curve [–]
+    /// – — points of the curve [any]
     #[parameter]
     pub table: Arc<Table>,
-    /// y — value of the curve [–]
+    /// y — value of the curve [any]
     #[output]
     out: Output,
 }
@@ -29,16 +29,16 @@ pub struct Lookup {
 /// y = table(u₁, u₂), bilinear between points, held beyond the edges
 #[component("signal.lookup_2d", s, constants = TableConstants, also = "hopsan:Signal2DLookupTable")]
 pub struct Lookup2d {
-    /// u₁ — variable along the columns [–]
+    /// u₁ — variable along the columns [any]
     #[input(default = 0, also = "col")]
     pub input1: f64,
-    /// u₂ — variable along the rows [–]
+    /// u₂ — variable along the rows [any]
     #[input(default = 0, also = "row")]
     pub input2: f64,
-    /// – — grid of the map [–]
+    /// – — grid of the map [any]
     #[parameter]
     pub table: Arc<Table>,
-    /// y — value of the map [–]
+    /// y — value of the map [any]
     #[output]
     out: Output,
 }
@@ -62,19 +62,19 @@ fluxline_core::choice! {
 /// with the time from its first to its last point; the last point is then the first of the next turn.
 #[component("signal.table", s, constants = TimeTableConstants)]
 pub struct TimeTable {
-    /// – — points over time [–]
+    /// – — points over time [any]
     #[parameter]
     pub table: Arc<Table>,
     /// t₀ — time that counts as 0 in the table [s]
     #[parameter(default = "0 s")]
     pub start: f64,
-    /// – — between points: linear or hold [–]
+    /// – — between points: linear or hold [any]
     #[parameter(default = "linear")]
     pub between: Between,
-    /// – — begin anew after the last point [–]
+    /// – — begin anew after the last point [any]
     #[parameter(default = "false")]
     pub repeat: bool,
-    /// y — signal [–]
+    /// y — signal [any]
     #[output]
     out: Output,
 }

@@ -42,16 +42,16 @@ fluxline_core::choice! {
 /// starts with the derivative at rest. Åström and Hägglund, PID Controllers (1995), ch. 3.
 #[component("signal.pid", s, constants = PidConstants)]
 pub struct Pid {
-    /// r — reference, or the error when nothing is measured [–]
+    /// r — reference, or the error when nothing is measured [any]
     #[input(default = 0)]
     pub reference: f64,
-    /// m — measured value [–]
+    /// m — measured value [any]
     #[input(default = 0)]
     pub measured: f64,
-    /// u_ff — feed-forward, added to the output [–]
+    /// u_ff — feed-forward, added to the output [any]
     #[input(default = 0)]
     pub feedforward: f64,
-    /// K_p — proportional gain [–]
+    /// K_p — proportional gain [any]
     #[parameter(default = 1)]
     pub proportional_gain: f64,
     /// K_i — integral gain [1/s]
@@ -69,34 +69,34 @@ pub struct Pid {
     /// T_f — time constant of the derivative's filter [s]
     #[parameter(min = ">0 s")]
     pub filter_time: Option<f64>,
-    /// – — derivative of the error or of the measured value [–]
+    /// – — derivative of the error or of the measured value [any]
     #[parameter(default = "measured")]
     pub derivative_of: DerivativeOf,
-    /// u_min — lower limit of the output [–]
+    /// u_min — lower limit of the output [any]
     #[parameter(default = -1e300)]
     pub minimum: f64,
-    /// u_max — upper limit of the output [–]
+    /// u_max — upper limit of the output [any]
     #[parameter(default = 1e300)]
     pub maximum: f64,
-    /// – — clamping, back_calculation or none [–]
+    /// – — clamping, back_calculation or none [any]
     #[parameter(default = "clamping")]
     pub anti_windup: AntiWindup,
     /// T_t — tracking time of back-calculation [s]
     #[parameter(min = ">0 s")]
     pub tracking_time: Option<f64>,
-    /// I₀ — integral part at the start [–]
+    /// I₀ — integral part at the start [any]
     #[parameter(default = 0)]
     pub start_integral: f64,
-    /// u — output [–]
+    /// u — output [any]
     #[output]
     out: Output,
-    /// I — integral part of the output [–]
+    /// I — integral part of the output [any]
     #[state(start = "start_integral")]
     integral: State,
-    /// z — smoothed signal that the derivative is taken of [–]
+    /// z — smoothed signal that the derivative is taken of [any]
     #[state]
     smoothed: State,
-    /// – — steps at a limit [–]
+    /// – — steps at a limit [any]
     #[memory(counts = "limit")]
     limited: Memory,
 }

@@ -11,10 +11,10 @@ use fluxline_core::{Constants, component};
 /// y = y₀ + A for t₀ ≤ t < t₁, else y₀
 #[component("signal.pulse", s, constants = PulseConstants, also = "hopsan:SignalPulse")]
 pub struct Pulse {
-    /// y₀ — value outside of the pulse [–]
+    /// y₀ — value outside of the pulse [any]
     #[input(default = 0, also = "y_0")]
     pub base: f64,
-    /// A — height of the pulse [–]
+    /// A — height of the pulse [any]
     #[input(default = 1, also = "y_A")]
     pub amplitude: f64,
     /// t₀ — time at which the pulse begins [s]
@@ -23,7 +23,7 @@ pub struct Pulse {
     /// t₁ — time at which the pulse ends [s]
     #[parameter(default = "2 s", also = "t_end")]
     pub end: f64,
-    /// y — signal [–]
+    /// y — signal [any]
     #[output]
     out: Output,
 }
@@ -33,10 +33,10 @@ pub struct Pulse {
 /// y = y₀ + A in the first part D of each period from t₀ on, else y₀
 #[component("signal.pulse_train", s, constants = TrainConstants, also = "hopsan:SignalPulseWave")]
 pub struct PulseTrain {
-    /// y₀ — value between the pulses [–]
+    /// y₀ — value between the pulses [any]
     #[input(default = 0, also = "y_0")]
     pub base: f64,
-    /// A — height of the pulses [–]
+    /// A — height of the pulses [any]
     #[input(default = 1, also = "y_A")]
     pub amplitude: f64,
     /// t₀ — time of the first pulse [s]
@@ -45,10 +45,10 @@ pub struct PulseTrain {
     /// P — time from one pulse to the next [s]
     #[parameter(default = "1 s", min = ">0 s", also = "dT")]
     pub period: f64,
-    /// D — width of a pulse over the period [–]
+    /// D — width of a pulse over the period [any]
     #[input(default = 0.5, min = 0, max = 1, also = "D")]
     pub duty: f64,
-    /// y — signal [–]
+    /// y — signal [any]
     #[output]
     out: Output,
 }

@@ -12,10 +12,10 @@ use std::f64::consts::PI;
 /// y = y₀ + A·x,  x = (t − t₀)/(t₁ − t₀) held between 0 and 1
 #[component("signal.ramp", s, constants = RampConstants, also = "hopsan:SignalRamp")]
 pub struct Ramp {
-    /// y₀ — value before the ramp [–]
+    /// y₀ — value before the ramp [any]
     #[input(default = 0, also = "y_0")]
     pub base: f64,
-    /// A — height of the ramp [–]
+    /// A — height of the ramp [any]
     #[input(default = 1, also = "y_A")]
     pub amplitude: f64,
     /// t₀ — time at which the ramp begins [s]
@@ -24,7 +24,7 @@ pub struct Ramp {
     /// t₁ — time at which the ramp ends [s]
     #[parameter(default = "2 s", also = "t_end")]
     pub end: f64,
-    /// y — signal [–]
+    /// y — signal [any]
     #[output]
     out: Output,
 }
@@ -34,10 +34,10 @@ pub struct Ramp {
 /// y = y₀ + A·(1 − cos(π·x))/2,  x = (t − t₀)/(t₁ − t₀) held between 0 and 1
 #[component("signal.soft_step", s, constants = RampConstants, also = "hopsan:SignalSoftStep")]
 pub struct SoftStep {
-    /// y₀ — value before the step [–]
+    /// y₀ — value before the step [any]
     #[input(default = 0, also = "y_0")]
     pub base: f64,
-    /// A — height of the step [–]
+    /// A — height of the step [any]
     #[input(default = 1, also = "y_A")]
     pub amplitude: f64,
     /// t₀ — time at which the step begins [s]
@@ -46,7 +46,7 @@ pub struct SoftStep {
     /// t₁ — time at which the step ends [s]
     #[parameter(default = "2 s", also = "t_end")]
     pub end: f64,
-    /// y — signal [–]
+    /// y — signal [any]
     #[output]
     out: Output,
 }

@@ -16,22 +16,22 @@ use std::f64::consts::TAU;
 /// y = y_min + (y_max − y_min)·i/(N − 1),  i drawn anew from 0 … N − 1 every P
 #[component("signal.random_levels", s, constants = LevelConstants)]
 pub struct RandomLevels {
-    /// y_min — lowest level [–]
+    /// y_min — lowest level [any]
     #[input(default = 0)]
     pub lowest: f64,
-    /// y_max — highest level [–]
+    /// y_max — highest level [any]
     #[input(default = 1)]
     pub highest: f64,
-    /// N — number of levels [–]
+    /// N — number of levels [any]
     #[parameter(default = 2, min = 2)]
     pub levels: usize,
     /// P — how long a level is held [s]
     #[parameter(default = "0.1 s", min = ">0 s")]
     pub period: f64,
-    /// – — seed: another one gives another sequence [–]
+    /// – — seed: another one gives another sequence [any]
     #[parameter(default = 1, min = 0)]
     pub seed: usize,
-    /// y — signal [–]
+    /// y — signal [any]
     #[output]
     out: Output,
 }
@@ -59,22 +59,22 @@ fluxline_core::choice! {
     also = "hopsan:SignalAdditiveNoise"
 )]
 pub struct Noise {
-    /// u — signal that noise is added to [–]
+    /// u — signal that noise is added to [any]
     #[input(default = 0, also = "in")]
     pub input: f64,
-    /// σ — standard deviation [–]
+    /// σ — standard deviation [any]
     #[input(default = 1, min = 0, also = "std_dev")]
     pub standard_deviation: f64,
-    /// – — gaussian or uniform [–]
+    /// – — gaussian or uniform [any]
     #[parameter(default = "gaussian")]
     pub distribution: Distribution,
     /// P — time from one draw to the next [s]
     #[parameter(default = "1 ms", min = ">0 s")]
     pub sample_time: f64,
-    /// – — seed: another one gives another sequence [–]
+    /// – — seed: another one gives another sequence [any]
     #[parameter(default = 1, min = 0)]
     pub seed: usize,
-    /// y — signal with noise [–]
+    /// y — signal with noise [any]
     #[output]
     out: Output,
 }

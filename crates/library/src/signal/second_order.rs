@@ -13,37 +13,37 @@ use fluxline_core::{Constants, component};
 /// the motion stops. Where a signal loop is opened here, the input is that of the step before.
 #[component("signal.second_order", s, constants = SecondOrderConstants, also = "hopsan:SignalLP2Filter")]
 pub struct SecondOrder {
-    /// u — signal [–]
+    /// u — signal [any]
     #[input(default = 0, also = "in")]
     pub input: f64,
-    /// K — gain [–]
+    /// K — gain [any]
     #[parameter(default = 1)]
     pub gain: f64,
     /// ω — natural frequency [rad/s]
     #[parameter(default = "1000 rad/s", min = ">0 rad/s", also = "omega")]
     pub natural_frequency: f64,
-    /// ζ — damping ratio [–]
+    /// ζ — damping ratio [any]
     #[parameter(default = 1, min = 0, also = "delta")]
     pub damping: f64,
-    /// y₀ — start value; at rest with the first input when absent [–]
+    /// y₀ — start value; at rest with the first input when absent [any]
     #[parameter(also = "out#Value")]
     pub start_value: Option<f64>,
-    /// y_min — lower limit [–]
+    /// y_min — lower limit [any]
     #[parameter(default = -1e300, also = "y_min")]
     pub minimum: f64,
-    /// y_max — upper limit [–]
+    /// y_max — upper limit [any]
     #[parameter(default = 1e300, also = "y_max")]
     pub maximum: f64,
-    /// y — filtered signal [–]
+    /// y — filtered signal [any]
     #[output]
     out: Output,
-    /// y — filtered signal [–]
+    /// y — filtered signal [any]
     #[state]
     filtered: State,
     /// v — its rate [1/s]
     #[state]
     velocity: State,
-    /// – — steps at a limit [–]
+    /// – — steps at a limit [any]
     #[memory(counts = "limit")]
     limited: Memory,
 }

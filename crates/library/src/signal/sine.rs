@@ -15,7 +15,7 @@ use std::f64::consts::TAU;
 /// phase. See `signal.chirp` for a sweep.
 #[component("signal.sine", s, also = "hopsan:SignalSineWave")]
 pub struct Sine {
-    /// A — amplitude [–]
+    /// A — amplitude [any]
     #[input(default = 1, also = "y_A")]
     pub amplitude: f64,
     /// f — frequency [Hz]
@@ -24,13 +24,13 @@ pub struct Sine {
     /// φ — phase at the start [rad]
     #[input(default = "0 rad")]
     pub phase: f64,
-    /// y₀ — mean value [–]
+    /// y₀ — mean value [any]
     #[input(default = 0)]
     pub offset: f64,
     /// t₀ — time at which it begins [s]
     #[input(default = "0 s", also = "t_start")]
     pub start: f64,
-    /// y — signal [–]
+    /// y — signal [any]
     #[output]
     out: Output,
 }

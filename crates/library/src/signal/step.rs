@@ -11,16 +11,16 @@ use fluxline_core::number::Num;
 /// y = y₀ for t < t₀, y₀ + A from then on
 #[component("signal.step", s, also = "hopsan:SignalStep")]
 pub struct Step {
-    /// y₀ — value before the step [–]
+    /// y₀ — value before the step [any]
     #[input(default = 0, also = "y_0")]
     pub base: f64,
-    /// A — height of the step [–]
+    /// A — height of the step [any]
     #[input(default = 1, also = "y_A")]
     pub amplitude: f64,
     /// t₀ — time of the step [s]
     #[input(default = "1 s", also = "t_step")]
     pub time: f64,
-    /// y — signal [–]
+    /// y — signal [any]
     #[output]
     out: Output,
 }

@@ -16,40 +16,40 @@ const ORDER: usize = 8;
 /// at rest with its first input, or from zero when it integrates (a₀ = 0).
 #[component("signal.transfer_function", s, constants = TransferConstants)]
 pub struct TransferFunction {
-    /// u — signal [–]
+    /// u — signal [any]
     #[input(default = 0)]
     pub input: f64,
-    /// b — numerator, highest power of s first [–]
+    /// b — numerator, highest power of s first [any]
     #[parameter]
     pub numerator: Vec<f64>,
-    /// a — denominator, highest power of s first [–]
+    /// a — denominator, highest power of s first [any]
     #[parameter]
     pub denominator: Vec<f64>,
-    /// y — answer [–]
+    /// y — answer [any]
     #[output]
     out: Output,
-    /// x₁ — state of the canonical form [–]
+    /// x₁ — state of the canonical form [any]
     #[state]
     x1: State,
-    /// x₂ — state of the canonical form [–]
+    /// x₂ — state of the canonical form [any]
     #[state]
     x2: State,
-    /// x₃ — state of the canonical form [–]
+    /// x₃ — state of the canonical form [any]
     #[state]
     x3: State,
-    /// x₄ — state of the canonical form [–]
+    /// x₄ — state of the canonical form [any]
     #[state]
     x4: State,
-    /// x₅ — state of the canonical form [–]
+    /// x₅ — state of the canonical form [any]
     #[state]
     x5: State,
-    /// x₆ — state of the canonical form [–]
+    /// x₆ — state of the canonical form [any]
     #[state]
     x6: State,
-    /// x₇ — state of the canonical form [–]
+    /// x₇ — state of the canonical form [any]
     #[state]
     x7: State,
-    /// x₈ — state of the canonical form [–]
+    /// x₈ — state of the canonical form [any]
     #[state]
     x8: State,
 }

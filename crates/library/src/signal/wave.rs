@@ -11,10 +11,10 @@ use fluxline_core::number::Num;
 /// y = y₀ + A in the first half of each period from t₀ on, y₀ − A in the second, y₀ before t₀
 #[component("signal.square", s, also = "hopsan:SignalSquareWave")]
 pub struct Square {
-    /// y₀ — mean value [–]
+    /// y₀ — mean value [any]
     #[input(default = 0, also = "y_0")]
     pub base: f64,
-    /// A — amplitude [–]
+    /// A — amplitude [any]
     #[input(default = 1, also = "y_A")]
     pub amplitude: f64,
     /// f — frequency [Hz]
@@ -23,7 +23,7 @@ pub struct Square {
     /// t₀ — time at which it begins [s]
     #[input(default = "0 s", also = "t_start")]
     pub start: f64,
-    /// y — signal [–]
+    /// y — signal [any]
     #[output]
     out: Output,
 }
@@ -33,10 +33,10 @@ pub struct Square {
 /// y = y₀ + A·tri(f·(t − t₀)) from t₀ on: 0, 1, 0, −1 at the quarters of a period; y₀ before t₀
 #[component("signal.triangle", s)]
 pub struct Triangle {
-    /// y₀ — mean value [–]
+    /// y₀ — mean value [any]
     #[input(default = 0)]
     pub base: f64,
-    /// A — amplitude [–]
+    /// A — amplitude [any]
     #[input(default = 1)]
     pub amplitude: f64,
     /// f — frequency [Hz]
@@ -45,7 +45,7 @@ pub struct Triangle {
     /// t₀ — time at which it begins [s]
     #[input(default = "0 s")]
     pub start: f64,
-    /// y — signal [–]
+    /// y — signal [any]
     #[output]
     out: Output,
 }
