@@ -106,7 +106,11 @@ impl<T: Num> FilterConstants<T> {
 impl Physics for Filter {
     fn prepare(&self, environment: &Environment) -> Result<FilterConstants<f64>, Refusal> {
         let fluid = environment.fluid;
-        let (q, drop, share) = (self.nominal_flow, self.nominal_pressure_drop, self.laminar_share);
+        let (q, drop, share) = (
+            self.nominal_flow,
+            self.nominal_pressure_drop,
+            self.laminar_share,
+        );
         let viscosity = self
             .nominal_viscosity
             .unwrap_or_else(|| fluid.viscosity_at(fluid.temperature, ATMOSPHERE));
@@ -142,8 +146,7 @@ impl Physics for Filter {
         let ends = Ends::of(io, Self::INLET, Self::OUTLET);
         let clogging = io.input(Self::CLOGGING);
         let (r, b) = k.element(clogging, ends.viscosity);
-        let mut through =
-            FilterConstants::through((r + ends.impedance(), b), ends.difference());
+        let mut through = FilterConstants::through((r + ends.impedance(), b), ends.difference());
         let mut drop = ends.difference() - ends.impedance() * through;
         if k.has_bypass && drop.gt(k.bypass_pressure).any() {
             let open = drop.gt(k.bypass_pressure);

@@ -139,10 +139,20 @@ mod tests {
         for _ in 0..20_000 {
             between.step();
             let ends = between.state.bonds.clone();
-            spool.line(0, supply, 0.0).line(1, ends[0].wave, ends[0].impedance);
-            spool.line(2, load, 0.0).line(3, ends[2].wave, ends[2].impedance).step();
-            throttle.line(0, ends[1].wave, ends[1].impedance).line(1, load, 0.0).step();
-            between.impose_flow(0, spool.flow(1)).impose_flow(1, throttle.flow(0));
+            spool
+                .line(0, supply, 0.0)
+                .line(1, ends[0].wave, ends[0].impedance);
+            spool
+                .line(2, load, 0.0)
+                .line(3, ends[2].wave, ends[2].impedance)
+                .step();
+            throttle
+                .line(0, ends[1].wave, ends[1].impedance)
+                .line(1, load, 0.0)
+                .step();
+            between
+                .impose_flow(0, spool.flow(1))
+                .impose_flow(1, throttle.flow(0));
             between.impose_flow(2, spool.flow(3));
         }
         throttle.flow(1)

@@ -181,7 +181,12 @@ mod tests {
             vapour_pressure: 0.0,
             ..Fluid::default()
         };
-        let around = |bonds| Surroundings { step, fluid: fluid.clone(), filter, bonds };
+        let around = |bonds| Surroundings {
+            step,
+            fluid: fluid.clone(),
+            filter,
+            bonds,
+        };
         let line = Volume {
             volume: std::f64::consts::PI / 4.0 * 0.025 * 0.025 * 3.0,
             start_pressure: Some(0.0),
@@ -194,8 +199,12 @@ mod tests {
         for n in 1..=(0.5 / step) as usize {
             line.step();
             let end = line.state.bonds[1];
-            relief.line(0, end.wave, end.impedance).line(1, 0.0, 0.0).step();
-            line.impose_flow(0, 10e-3 / 60.0).impose_flow(1, relief.flow(0));
+            relief
+                .line(0, end.wave, end.impedance)
+                .line(1, 0.0, 0.0)
+                .step();
+            line.impose_flow(0, 10e-3 / 60.0)
+                .impose_flow(1, relief.flow(0));
             if opened == 0.0 && relief.flow(1) > 0.0 {
                 opened = n as f64 * step;
             }
@@ -221,7 +230,10 @@ mod tests {
     fn first_order_relief_valve_settles_on_the_same_line() {
         let (_, largest, last) = filled_line(ReliefDynamics::FirstOrder, 1e-5, Filter::Wave(0.2));
         assert!((last - (120.0 + 10.0 / 600.0)).abs() < 1e-6, "{last}");
-        assert!(largest > last + 0.1, "a slow valve lets the pressure overshoot");
+        assert!(
+            largest > last + 0.1,
+            "a slow valve lets the pressure overshoot"
+        );
     }
 
     #[test]
@@ -271,7 +283,9 @@ mod tests {
             gradient: Some(1e-7),
             ..catalogue
         };
-        let refusal = Bench::within(&both, &Surroundings::of::<ReliefValve>(1e-4)).err().unwrap();
+        let refusal = Bench::within(&both, &Surroundings::of::<ReliefValve>(1e-4))
+            .err()
+            .unwrap();
         assert!(refusal.message.contains("600 l/min") && refusal.message.contains("40 l/min"));
     }
 

@@ -54,7 +54,9 @@ struct Three<T> {
 impl<T: Num> Three<T> {
     fn lift(&self) -> Three<Dual<T>> {
         Three {
-            ends: self.ends.map(|(c, z)| (Dual::constant(c), Dual::constant(z))),
+            ends: self
+                .ends
+                .map(|(c, z)| (Dual::constant(c), Dual::constant(z))),
             viscosity: Dual::constant(self.viscosity),
         }
     }
@@ -98,7 +100,9 @@ impl<T: Num> ShuttleConstants<T> {
         };
         let position = |x: Dual<T>| {
             let p = pressure_at(x.value);
-            let by_p = valve.excess(&lifted, Dual::constant(x.value), Dual::variable(p)).slope;
+            let by_p = valve
+                .excess(&lifted, Dual::constant(x.value), Dual::variable(p))
+                .slope;
             // the pressure with its slope over x, by one Newton step
             let p = Dual::constant(p);
             let p = p - valve.excess(&lifted, x, p) / Dual::constant(by_p);
