@@ -350,9 +350,11 @@ pub fn increasing_root<T: Num>(
         // A root function is vertical at zero drop: Newton would take that for arrival.
         let sloped = at.slope.gt(T::zero()) & at.slope.lt(T::of(1e100));
         let arrived = (move_by.le(tolerance) & sloped) | at.value.abs().le(T::zero());
-        let quick = newton.ge(low) & newton.le(high) & (move_by * 2.0).le(last) & sloped;
+        // A root at a bound may be overshot by rounding.
+        let within = newton.ge(low - tolerance) & newton.le(high + tolerance);
+        let quick = within & (move_by * 2.0).le(last) & sloped;
         let middle = (low + high) * 0.5;
-        let next = T::select(quick, newton, middle);
+        let next = T::select(quick, newton.clamp(low, high), middle);
         // The last move is Newton's, so that a root of dual numbers has the right slope.
         let last_move = T::select(sloped, newton, x);
         let next = T::select(arrived, last_move, next);
