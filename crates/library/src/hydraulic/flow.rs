@@ -337,7 +337,7 @@ pub fn increasing_root<T: Num>(
 ) -> T {
     let (mut low, mut high) = (low, high);
     let mut x = start.clamp(low, high);
-    let mut last = high - low;
+    let mut last = (high - low) * 2.0;
     let mut done = T::one().lt(T::zero());
     for _ in 0..200 {
         let at = f(Dual::variable(x));
@@ -359,7 +359,7 @@ pub fn increasing_root<T: Num>(
         let last_move = T::select(sloped, newton, x);
         let next = T::select(arrived, last_move, next);
         let step = (next - x).abs();
-        last = T::select(done, last, step);
+        last = T::select(quick, step, step * 2.0);
         x = T::select(done, x, next);
         done = done | arrived | step.le(x.abs() * 2e-16);
         if done.all() {
