@@ -22,8 +22,9 @@ impl Shown {
             "J" => Some("J"),
             "s" => Some("s"),
             "m/s" => Some("m/s"),
-            "Hz" | "1/s" => Some("Hz"),
-            "" | "1" | "-" | "–" => None,
+            "Hz" => Some("Hz"),
+            "1/s" => Some("1/s"),
+            "" | "1" | "-" | "–" | "any" => None,
             _ => Unit::parse(si).ok().and_then(|unit| display_unit(unit.dimension())),
         };
         let unit = symbol.or(Some(si)).filter(|symbol| *symbol != "1");

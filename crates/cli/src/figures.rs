@@ -1,8 +1,8 @@
 //! Figures from recorded variables: one panel per unit.
 
 use crate::display::Shown;
+use crate::session::Completed;
 use fluxline_core::circuit::{Pattern, Plot};
-use fluxline_core::recorder::Recorder;
 use fluxline_core::variables::Variable;
 use fluxline_plot::{Figure, Panel, Series};
 use std::sync::Arc;
@@ -88,8 +88,9 @@ pub fn matching<'v>(variables: &'v [Variable], patterns: &[Pattern]) -> Vec<&'v 
 }
 
 /// The figures that a circuit file asks for; without any, one of all recorded variables.
-pub fn figures(title: &str, plots: &[Plot], recorder: &Recorder) -> Vec<Figure> {
-    if !recorder.keeps_rows() || recorder.is_empty() {
+pub fn figures(title: &str, plots: &[Plot], completed: &Completed) -> Vec<Figure> {
+    let recorder = &completed.recorder;
+    if !recorder.keeps_rows() || completed.rows == 0 {
         return Vec::new();
     }
     let curves = |variables: Vec<&Variable>| {
@@ -97,21 +98,21 @@ pub fn figures(title: &str, plots: &[Plot], recorder: &Recorder) -> Vec<Figure> 
             Some(Curve {
                 name: variable.name.clone(),
                 unit: variable.unit.to_owned(),
-                values: recorder.column(&variable.name)?,
+                values: completed.column(&variable.name)?,
             })
         };
         variables.iter().filter_map(curve).collect::<Vec<_>>()
     };
     if plots.is_empty() {
         let all = curves(recorder.variables.iter().take(MOST_PANELS * MOST_CURVES).collect());
-        return vec![figure(title, recorder.times(), all).0];
+        return vec![figure(title, completed.times(), all).0];
     }
     plots
         .iter()
         .map(|plot| {
             let wanted = matching(&recorder.variables, &plot.variables);
             let title = if plot.title.is_empty() { title } else { &plot.title };
-            figure(title, recorder.times(), curves(wanted)).0
+            figure(title, completed.times(), curves(wanted)).0
         })
         .collect()
 }

@@ -4,6 +4,7 @@ use crate::display::{Shown, counted, number, quantity, time};
 use crate::figures::figures;
 use crate::verdict;
 use fluxline_core::monitor::Named;
+use fluxline_core::run::Ended;
 use fluxline_plot::{Report, Status, Table};
 
 /// Parts of a whole beyond which a balance is worth a look.
@@ -55,11 +56,12 @@ pub fn html(run: &verdict::Report) -> String {
         }
     }
     let balance = |relative: f64| if relative <= BALANCE { Status::Ok } else { Status::Warn };
-    if judged.oil_throughput.max(judged.oil_held) > 0.0 {
+    let is_sound = !matches!(completed.outcome.ended, Ended::Diverged(_));
+    if is_sound && judged.oil_throughput.max(judged.oil_held) > 0.0 {
         let relative = judged.relative_oil_error();
         report = report.verdict("Oil balance", format!("off by {relative:.1e}"), balance(relative));
     }
-    if judged.energy_throughput > 0.0 {
+    if is_sound && judged.energy_throughput > 0.0 {
         let relative = judged.relative_energy_error();
         report = report.verdict("Energy balance", format!("off by {relative:.1e}"), Status::Info);
     }
@@ -84,7 +86,7 @@ pub fn html(run: &verdict::Report) -> String {
             100,
         ));
     }
-    let drawn = figures(&session.circuit.title, &session.circuit.plots, &completed.recorder);
+    let drawn = figures(&session.circuit.title, &session.circuit.plots, completed);
     if !drawn.is_empty() {
         report = report.section("Results");
     }

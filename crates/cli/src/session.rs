@@ -14,6 +14,7 @@ use fluxline_core::variables::Variable;
 use fluxline_diagnostics::{Code, Diagnostic, Diagnostics, Place, SourceMap, list_names};
 use fluxline_formats::{Loaded, Override};
 use std::cell::RefCell;
+use std::io;
 use std::path::Path;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
@@ -118,9 +119,25 @@ pub struct Completed<'a> {
     pub wall: Duration,
     /// The error, unless it ran to its end.
     pub failure: Option<Diagnostic>,
+    /// Why a sink did not take all rows.
+    pub sink_failure: Option<io::Error>,
+    /// Rows of the recorder that are good: those before a divergence.
+    pub rows: usize,
 }
 
 impl Completed<'_> {
+    /// Recorded times, s; empty when rows are not kept in memory.
+    pub fn times(&self) -> Vec<f64> {
+        self.recorder.rows().take(self.rows).map(|row| row[0]).collect()
+    }
+
+    /// A recorded variable, in SI units.
+    pub fn column(&self, name: &str) -> Option<Vec<f64>> {
+        let mut values = self.recorder.column(name)?;
+        values.truncate(self.rows);
+        Some(values)
+    }
+
     /// Simulated time over time spent.
     pub fn real_time_factor(&self) -> f64 {
         self.outcome.verdict.simulated / self.wall.as_secs_f64().max(1e-9)
@@ -243,10 +260,10 @@ impl Session {
     ) -> Completed<'a> {
         let plan = self.plan();
         let steps = self.steps();
-        let ranges: Rc<RefCell<Vec<Extremes>>> = Rc::default();
-        let tee = Tee { sinks, ranges: ranges.clone() };
-        let mut recorder =
-            Recorder::new(chosen.variables, chosen.sampling, steps).with_sink(Box::new(tee));
+        let width = chosen.variables.len() + 1;
+        let held = Rc::new(RefCell::new(Held { width, sinks, ..Held::default() }));
+        let mut recorder = Recorder::new(chosen.variables, chosen.sampling, steps)
+            .with_sink(Box::new(Shared(held.clone())));
         let is_fresh = from.is_none();
         let mut state = from.unwrap_or_else(|| plan.initial.clone());
         let run = &self.circuit.run;
@@ -263,27 +280,46 @@ impl Session {
                 step_use: None,
                 wall: Duration::ZERO,
                 failure: Some(failure),
+                sink_failure: None,
+                rows: 0,
             };
         }
         let begun = Instant::now();
+        // The engine calls after it has looked at the state and found it sound.
+        let go_on = |progress: Progress| {
+            held.borrow_mut().release(f64::INFINITY) && watcher.go_on(progress)
+        };
         let (mut outcome, step_use) = match &self.engine {
             Engine::Fixed(plan) => {
-                let go_on = |progress| watcher.go_on(progress);
                 (run::run(plan, &mut state, steps, &mut recorder, true, go_on), None)
             }
             Engine::Variable(ladder) => {
-                let go_on = |progress| watcher.go_on(progress);
                 let (outcome, step_use) = ladder.run(&mut state, run.stop, &mut recorder, go_on);
                 (outcome, Some(step_use))
             }
         };
         let wall = begun.elapsed();
-        if recorder.has_failed() {
+        let mut held = held.borrow_mut();
+        held.release(match (&outcome.ended, &self.engine) {
+            (Ended::Diverged(found), Engine::Fixed(_)) => found.last_good_time,
+            (Ended::Diverged(_), Engine::Variable(_)) => f64::NEG_INFINITY,
+            _ => f64::INFINITY,
+        });
+        if held.failure.is_some() {
             outcome.ended = Ended::SinkFailed;
         }
-        let failure = self.failure(&outcome.ended);
-        let extremes = ranges.take();
-        Completed { recorder, extremes, state, outcome, rest, step_use, wall, failure }
+        Completed {
+            failure: self.failure(&outcome.ended),
+            recorder,
+            extremes: std::mem::take(&mut held.ranges),
+            state,
+            outcome,
+            rest,
+            step_use,
+            wall,
+            sink_failure: held.failure.take(),
+            rows: held.released,
+        }
     }
 
     fn not_at_rest(&self, rest: &Rest) -> Diagnostic {
@@ -440,26 +476,49 @@ fn unmatched(code: Code, pattern: &Pattern, plan: &Plan) -> Diagnostic {
     }
 }
 
-/// Hands rows to all sinks and keeps the extremes, whether or not rows are kept in memory.
-struct Tee<'a> {
+/// Rows on their way to the sinks. They are held until the state that they belong to has been
+/// looked at: of a run that diverges, no row after the last good step is handed on.
+#[derive(Default)]
+struct Held<'a> {
+    width: usize,
+    rows: Vec<f64>,
     sinks: Vec<Box<dyn Sink + 'a>>,
-    ranges: Rc<RefCell<Vec<Extremes>>>,
+    ranges: Vec<Extremes>,
+    released: usize,
+    failure: Option<io::Error>,
 }
 
-impl Sink for Tee<'_> {
-    fn row(&mut self, row: &[f64]) -> std::io::Result<()> {
-        let mut ranges = self.ranges.borrow_mut();
-        if ranges.is_empty() {
-            ranges.extend(row[1..].iter().map(|&x| Extremes { start: x, min: x, max: x, end: x }));
+impl Held<'_> {
+    /// Hands on the rows up to a time and drops the others; false when a sink fails.
+    fn release(&mut self, until: f64) -> bool {
+        let good = self.rows.chunks_exact(self.width).take_while(|row| row[0] <= until);
+        for row in good {
+            if self.failure.is_some() {
+                break;
+            }
+            let values = &row[1..];
+            if self.released == 0 {
+                let first = |&x: &f64| Extremes { start: x, min: x, max: x, end: x };
+                self.ranges.extend(values.iter().map(first));
+            }
+            for (range, &x) in self.ranges.iter_mut().zip(values) {
+                range.min = range.min.min(x);
+                range.max = range.max.max(x);
+                range.end = x;
+            }
+            self.released += 1;
+            self.failure = self.sinks.iter_mut().find_map(|sink| sink.row(row).err());
         }
-        for (range, &x) in ranges.iter_mut().zip(&row[1..]) {
-            range.min = range.min.min(x);
-            range.max = range.max.max(x);
-            range.end = x;
-        }
-        for sink in &mut self.sinks {
-            sink.row(row)?;
-        }
+        self.rows.clear();
+        self.failure.is_none()
+    }
+}
+
+struct Shared<'a>(Rc<RefCell<Held<'a>>>);
+
+impl Sink for Shared<'_> {
+    fn row(&mut self, row: &[f64]) -> io::Result<()> {
+        self.0.borrow_mut().rows.extend_from_slice(row);
         Ok(())
     }
 }

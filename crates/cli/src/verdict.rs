@@ -100,7 +100,8 @@ impl Report<'_> {
             if let Some(text) = worst(&verdict.parasitic_force, "N") {
                 line("parasitic force", text);
             }
-            if verdict.oil_throughput > 0.0 || verdict.oil_held > 0.0 {
+            let is_sound = !matches!(completed.outcome.ended, Ended::Diverged(_));
+            if is_sound && (verdict.oil_throughput > 0.0 || verdict.oil_held > 0.0) {
                 let size = verdict.oil_throughput.max(verdict.oil_held.abs());
                 line(
                     "oil balance",
@@ -111,7 +112,7 @@ impl Report<'_> {
                     ),
                 );
             }
-            if verdict.energy_throughput > 0.0 {
+            if is_sound && verdict.energy_throughput > 0.0 {
                 line(
                     "energy balance",
                     format!(
@@ -269,6 +270,23 @@ impl Report<'_> {
                 "above_limit": used.above_limit,
             })
         });
+        // Of a run that diverged the sums hold steps after the last good one.
+        let is_sound = !matches!(completed.outcome.ended, Ended::Diverged(_));
+        let oil = is_sound.then(|| {
+            json!({
+                "relative": verdict.relative_oil_error(),
+                "error_m3": verdict.oil_error,
+                "throughput_m3": verdict.oil_throughput,
+                "held_m3": verdict.oil_held,
+            })
+        });
+        let energy = is_sound.then(|| {
+            json!({
+                "relative": verdict.relative_energy_error(),
+                "error_j": verdict.energy_error,
+                "throughput_j": verdict.energy_throughput,
+            })
+        });
         let is_fixed = session.circuit.run.step_control == StepControl::Fixed;
         let files: serde_json::Map<String, Value> =
             self.files.iter().map(|(kind, path)| ((*kind).to_owned(), json!(path))).collect();
@@ -289,17 +307,8 @@ impl Report<'_> {
             "variable_step": step_use,
             "parasitic_pressure": worst(&verdict.parasitic_pressure, "pascal"),
             "parasitic_force": worst(&verdict.parasitic_force, "newton"),
-            "oil_balance": {
-                "relative": verdict.relative_oil_error(),
-                "error_m3": verdict.oil_error,
-                "throughput_m3": verdict.oil_throughput,
-                "held_m3": verdict.oil_held,
-            },
-            "energy_balance": {
-                "relative": verdict.relative_energy_error(),
-                "error_j": verdict.energy_error,
-                "throughput_j": verdict.energy_throughput,
-            },
+            "oil_balance": oil,
+            "energy_balance": energy,
             "limits": steps_of(&verdict.limits),
             "cavitation": steps_of(&verdict.cavitation),
             "unconverged": verdict.unconverged.as_ref().map(|n| json!({ "component": n.component, "steps": n.value as u64 })),

@@ -17,6 +17,8 @@ fn divergence_names_physics_and_keeps_the_results() {
     let csv = bench.read("a.csv");
     assert!(csv.lines().count() > 10);
     assert!(!csv.contains("NaN") && !csv.contains("inf"));
+    // No row after the last good step.
+    let last: f64 = csv.lines().last().unwrap().split(',').next().unwrap().parse().unwrap();
     assert!(bench.read("r.html").contains("What went wrong"));
     assert_eq!(bench.files(), ["a.csv", "r.html", "runaway.toml", "s"]);
 
@@ -27,7 +29,7 @@ fn divergence_names_physics_and_keeps_the_results() {
     assert!(failure["component"].is_string() && failure["variable"].is_string(), "{failure}");
     let (good, bad) =
         (failure["last_good_time"].as_f64().unwrap(), failure["time"].as_f64().unwrap());
-    assert!(good < bad && bad < 1.0);
+    assert!(good < bad && bad < 1.0 && last <= good, "{last} {good} {bad}");
     assert_eq!(failure["last_good_step"].as_f64().unwrap() * 1e-4, good);
 }
 

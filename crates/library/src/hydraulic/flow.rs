@@ -380,11 +380,7 @@ impl<T: Num> Ends<T> {
     /// Two ends, each a wave and an impedance.
     #[inline(always)]
     pub fn new(inlet: (T, T), outlet: (T, T), viscosity: T) -> Self {
-        Self {
-            inlet,
-            outlet,
-            viscosity,
-        }
+        Self { inlet, outlet, viscosity }
     }
 
     /// The ends at two ports.
@@ -612,9 +608,7 @@ impl<T: Num> Follower<T> {
 
 #[inline(always)]
 fn strongest<T: Num, const N: usize>(lines: [Line<T>; N], drop: T) -> T {
-    lines[1..]
-        .iter()
-        .fold(lines[0].at(drop), |most, line| most.max(line.at(drop)))
+    lines[1..].iter().fold(lines[0].at(drop), |most, line| most.max(line.at(drop)))
 }
 
 /// What a [`Follower`] does in a step.
@@ -710,9 +704,8 @@ pub(crate) mod testing {
         proptest::prop_assume!(generic.state.faults.unconverged == 0);
         let declaration = M::DECLARATION;
         if M::ROLE == BalanceRole::Through {
-            let power: f64 = (0..declaration.ports.len())
-                .map(|i| own.flow(i) * own.effort(i))
-                .sum();
+            let power: f64 =
+                (0..declaration.ports.len()).map(|i| own.flow(i) * own.effort(i)).sum();
             proptest::prop_assert!(power <= 1e-9, "delivers {power} W");
         }
         for port in 0..declaration.ports.len() {

@@ -103,11 +103,7 @@ impl<T: Num> FilterConstants<T> {
 impl Physics for Filter {
     fn prepare(&self, environment: &Environment) -> Result<FilterConstants<f64>, Refusal> {
         let fluid = environment.fluid;
-        let (q, drop, share) = (
-            self.nominal_flow,
-            self.nominal_pressure_drop,
-            self.laminar_share,
-        );
+        let (q, drop, share) = (self.nominal_flow, self.nominal_pressure_drop, self.laminar_share);
         let viscosity = self
             .nominal_viscosity
             .unwrap_or_else(|| fluid.viscosity_at(fluid.temperature, ATMOSPHERE));

@@ -119,10 +119,7 @@ mod tests {
         let mut bench = Bench::new(throttle, 1e-4);
         bench.input(VariableOrifice::SIGNAL, signal);
         bench.line(0, 25e5, 0.0).line(1, 20e5, 0.0).step();
-        (
-            bench.flow(1),
-            bench.state.states[VariableOrifice::SATURATED],
-        )
+        (bench.flow(1), bench.state.states[VariableOrifice::SATURATED])
     }
 
     #[test]
@@ -134,19 +131,14 @@ mod tests {
         }
         assert!((flow(&throttle(NOTCHED), 0.75).0 / (0.55 * FLOW_40) - 1.0).abs() < 1e-12);
         assert_eq!(flow(&throttle(NOTCHED), 0.1).0, 0.0);
-        assert_eq!(
-            flow(&throttle(LINEAR), 1.7),
-            (flow(&throttle(LINEAR), 1.0).0, 1.0)
-        );
+        assert_eq!(flow(&throttle(LINEAR), 1.7), (flow(&throttle(LINEAR), 1.0).0, 1.0));
         assert_eq!(flow(&throttle(LINEAR), -0.1), (0.0, 1.0));
     }
 
     #[test]
     fn a_characteristic_beyond_fully_open_is_refused() {
         let around = Surroundings::of::<VariableOrifice>(1e-4);
-        let refusal = Bench::within(&throttle(&[(0.0, 0.0), (1.0, 12.0)]), &around)
-            .err()
-            .unwrap();
+        let refusal = Bench::within(&throttle(&[(0.0, 0.0), (1.0, 12.0)]), &around).err().unwrap();
         assert!(refusal.message.contains("12"));
     }
 

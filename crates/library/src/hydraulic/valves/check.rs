@@ -108,11 +108,7 @@ impl CheckConstants<f64> {
             Ok(((drop - cracking) / range).min(1.0))
         })?;
         Ok(Self {
-            valve: Follower {
-                restriction,
-                lag: Lag::new(None, environment.step),
-                one_way,
-            },
+            valve: Follower { restriction, lag: Lag::new(None, environment.step), one_way },
             per_range: 1.0 / range,
             cracking_pressure: cracking,
         })
@@ -134,10 +130,7 @@ impl<T: Num> CheckConstants<T> {
     #[inline(always)]
     pub fn flow(&self, drop: T, viscosity: T) -> (T, T) {
         let position = (drop - self.cracking_pressure) * self.per_range;
-        (
-            self.valve.flow(position, drop, viscosity),
-            opening(position),
-        )
+        (self.valve.flow(position, drop, viscosity), opening(position))
     }
 
     #[inline]
@@ -150,9 +143,7 @@ impl<T: Num> CheckConstants<T> {
         let ends = Ends::of(io, inlet, outlet);
         let follow = self.valve.lag.advance(T::zero(), T::zero());
         let last = io.flow(outlet);
-        let new = self
-            .valve
-            .solve(&ends, controls, open_or_shut(), follow, last);
+        let new = self.valve.solve(&ends, controls, open_or_shut(), follow, last);
         io.set_flow(inlet, -new.flow);
         io.set_flow(outlet, new.flow);
         new.position
@@ -235,11 +226,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn check() -> CheckValve {
-        CheckValve {
-            nominal_flow: Some(FLOW_40),
-            nominal_pressure_drop: Some(5e5),
-            ..declared()
-        }
+        CheckValve { nominal_flow: Some(FLOW_40), nominal_pressure_drop: Some(5e5), ..declared() }
     }
 
     fn piloted() -> PilotCheckValve {
@@ -261,10 +248,7 @@ mod tests {
     fn check_valve_meets_its_catalogue_point() {
         assert!((flow(&check(), 15e5, 10e5, 0.0) / FLOW_40 - 1.0).abs() < 1e-12);
         // 40 l/min at 0.8 bar, where it is 60 % open
-        let partly = CheckValve {
-            nominal_pressure_drop: Some(0.8e5),
-            ..check()
-        };
+        let partly = CheckValve { nominal_pressure_drop: Some(0.8e5), ..check() };
         assert!((flow(&partly, 10.8e5, 10e5, 0.0) / FLOW_40 - 1.0).abs() < 1e-9);
     }
 
@@ -280,10 +264,7 @@ mod tests {
 
     #[test]
     fn a_catalogue_point_below_cracking_is_refused() {
-        let valve = CheckValve {
-            nominal_pressure_drop: Some(0.3e5),
-            ..check()
-        };
+        let valve = CheckValve { nominal_pressure_drop: Some(0.3e5), ..check() };
         let around = Surroundings::of::<CheckValve>(1e-4);
         let refusal = Bench::within(&valve, &around).err().unwrap();
         assert!(refusal.message.contains("0.3 bar") && refusal.message.contains("0.5 bar"));
@@ -309,13 +290,7 @@ mod tests {
 
     #[test]
     fn lanes_are_scalars() {
-        let (one, two) = (
-            check(),
-            CheckValve {
-                cracking_pressure: 0.0,
-                ..check()
-            },
-        );
+        let (one, two) = (check(), CheckValve { cracking_pressure: 0.0, ..check() });
         lanes_give_the_bits_of_scalars([&one, &two, &one, &two], &[], (0.0, 1e6));
         let one = piloted();
         lanes_give_the_bits_of_scalars([&one; 4], &[], (0.0, 1e6));

@@ -83,10 +83,7 @@ impl Physics for PressureCompensator {
     fn step<T: Num>(k: &CompensatorConstants<T>, io: &mut Step<'_, T>) {
         let difference = io.wave(Self::PILOT_CLOSE) - io.wave(Self::PILOT_OPEN);
         let target = opening((io.input(Self::PRESSURE_DIFFERENCE) - difference) * k.per_range);
-        let x = k
-            .lag
-            .advance(io.state(Self::POSITION), io.rate(Self::POSITION))
-            .at(target);
+        let x = k.lag.advance(io.state(Self::POSITION), io.rate(Self::POSITION)).at(target);
         let ends = Ends::of(io, Self::INLET, Self::OUTLET);
         let through = k.restriction.flow_between(opening(x), &ends);
         io.set_flow(Self::INLET, -through);
@@ -126,33 +123,17 @@ mod tests {
             ..declared()
         };
         let mut throttle = Bench::new(&throttle, 1e-4);
-        let between = Volume {
-            volume: 1e-4,
-            start_pressure: Some(load),
-        };
-        let around = Surroundings {
-            bonds: 3,
-            ..Surroundings::of::<Volume>(1e-4)
-        };
+        let between = Volume { volume: 1e-4, start_pressure: Some(load) };
+        let around = Surroundings { bonds: 3, ..Surroundings::of::<Volume>(1e-4) };
         let mut between = Bench::within(&between, &around).unwrap();
         between.start();
         for _ in 0..20_000 {
             between.step();
             let ends = between.state.bonds.clone();
-            spool
-                .line(0, supply, 0.0)
-                .line(1, ends[0].wave, ends[0].impedance);
-            spool
-                .line(2, load, 0.0)
-                .line(3, ends[2].wave, ends[2].impedance)
-                .step();
-            throttle
-                .line(0, ends[1].wave, ends[1].impedance)
-                .line(1, load, 0.0)
-                .step();
-            between
-                .impose_flow(0, spool.flow(1))
-                .impose_flow(1, throttle.flow(0));
+            spool.line(0, supply, 0.0).line(1, ends[0].wave, ends[0].impedance);
+            spool.line(2, load, 0.0).line(3, ends[2].wave, ends[2].impedance).step();
+            throttle.line(0, ends[1].wave, ends[1].impedance).line(1, load, 0.0).step();
+            between.impose_flow(0, spool.flow(1)).impose_flow(1, throttle.flow(0));
             between.impose_flow(2, spool.flow(3));
         }
         throttle.flow(1)

@@ -100,9 +100,7 @@ impl<T: Num> CounterbalanceConstants<T> {
         let lift = &mut Dual::constant;
         let (valve, along, motion) = (self.map(lift), target.map(lift), moved.map(lift));
         let viscosity = lift(ends.viscosity);
-        ends.drop(last_flow, |drop| {
-            valve.flow(motion.at(opening(along.at(drop))), drop, viscosity)
-        })
+        ends.drop(last_flow, |drop| valve.flow(motion.at(opening(along.at(drop))), drop, viscosity))
     }
 }
 
@@ -184,10 +182,7 @@ mod tests {
     fn settled(vented: bool, load: f64, back: f64, pilot: f64) -> Bench<Valve> {
         let mut bench = Bench::new(&valve(vented), 1e-4);
         bench.input(Valve::SET_PRESSURE, 250e5);
-        bench
-            .line(0, load, 0.0)
-            .line(1, back, 0.0)
-            .line(2, pilot, 1e9);
+        bench.line(0, load, 0.0).line(1, back, 0.0).line(2, pilot, 1e9);
         for _ in 0..4000 {
             bench.step();
         }
@@ -219,10 +214,7 @@ mod tests {
             (true, 3e5, 2.0 / 3.0),
         ] {
             let bench = settled(vented, gauge(150e5), gauge(back), gauge(30e5));
-            assert!(
-                (bench.output(Valve::OPENING) - open).abs() < 1e-9,
-                "{vented} {back}"
-            );
+            assert!((bench.output(Valve::OPENING) - open).abs() < 1e-9, "{vented} {back}");
         }
     }
 

@@ -56,10 +56,7 @@ pub struct FlowControlValve {
     #[parameter(default = "-1.79e4 1/(m^3/(s*sqrt(Pa)))")]
     pub flow_force: f64,
     /// C₃ — damping of the compensator per rate of its flow coefficient [Pa*s/(m^3/(s*sqrt(Pa)))]
-    #[parameter(
-        default = "4e11 Pa*s/(m^3/(s*sqrt(Pa)))",
-        min = ">0 Pa*s/(m^3/(s*sqrt(Pa)))"
-    )]
+    #[parameter(default = "4e11 Pa*s/(m^3/(s*sqrt(Pa)))", min = ">0 Pa*s/(m^3/(s*sqrt(Pa)))")]
     pub compensator_damping: f64,
     /// K_max — flow coefficient of the fully open compensator [m^3/(s*sqrt(Pa))]
     #[parameter(default = "1e-6 m^3/(s*sqrt(Pa))", min = ">0 m^3/(s*sqrt(Pa))")]
@@ -165,9 +162,7 @@ impl<T: Num> FlowControlConstants<T> {
     fn flows(&self, known: &Known<T>, pressure: T) -> Flows<T> {
         let ([c_in, z_in], [c_out, z_out]) = (known.inlet, known.outlet);
         let critical = known.critical;
-        let outlet = self
-            .law
-            .flow_through(known.throttle, critical, pressure - c_out, z_out);
+        let outlet = self.law.flow_through(known.throttle, critical, pressure - c_out, z_out);
         let outlet_drop = pressure - c_out - z_out * outlet;
         let inlet = outlet + (pressure - known.chamber) * self.storing;
         let inlet_drop = c_in - z_in * inlet - pressure;
@@ -207,10 +202,7 @@ impl Physics for FlowControlValve {
         let omega = self.natural_frequency;
         let (stiffness, damping) = (omega * omega, 2.0 * self.damping_ratio * omega);
         let per_damping = 1.0 / self.compensator_damping;
-        let (spring, flow_force) = (
-            self.spring_rate * per_damping,
-            self.flow_force * per_damping,
-        );
+        let (spring, flow_force) = (self.spring_rate * per_damping, self.flow_force * per_damping);
         // At 1000 bar across the compensator its equation must still have an answer in a step.
         if 1.0 + half_step * (spring + flow_force * 1e8) <= 0.0 {
             return Err(Refusal::new(
@@ -239,11 +231,7 @@ impl Physics for FlowControlValve {
             per_damping,
             max_compensator: self.max_compensator,
             capacitance,
-            per_capacitance: if capacitance > 0.0 {
-                capacitance.recip()
-            } else {
-                0.0
-            },
+            per_capacitance: if capacitance > 0.0 { capacitance.recip() } else { 0.0 },
             storing: 0.75 * capacitance / half_step,
             half_step,
             has_volume: self.chamber_volume > 0.0,
@@ -272,11 +260,8 @@ impl Physics for FlowControlValve {
             })
         };
         let outflow = k.law.flow(throttle, critical, chamber - p_out);
-        let inflow = if k.has_volume {
-            k.law.flow(compensator, critical, p_in - chamber)
-        } else {
-            outflow
-        };
+        let inflow =
+            if k.has_volume { k.law.flow(compensator, critical, p_in - chamber) } else { outflow };
         law.flow[Self::INLET] = -inflow;
         law.flow[Self::OUTLET] = outflow;
         law.rate[Self::CHAMBER] = (inflow - outflow) * k.per_capacitance;
@@ -388,19 +373,13 @@ mod tests {
     type Valve = FlowControlValve;
 
     fn valve(volume: f64, law: FlowLaw) -> Valve {
-        Valve {
-            chamber_volume: volume,
-            law,
-            ..declared()
-        }
+        Valve { chamber_volume: volume, law, ..declared() }
     }
 
     fn mounted(valve: &Valve, step: f64) -> Bench<Valve> {
         let mut bench = Bench::new(valve, step);
         bench.input(Valve::SIGNAL, 5.0);
-        bench
-            .set_state(Valve::CHAMBER, 10.2e5)
-            .set_state(8 + Valve::PREVIOUS, 10.2e5);
+        bench.set_state(Valve::CHAMBER, 10.2e5).set_state(8 + Valve::PREVIOUS, 10.2e5);
         bench.set_state(Valve::COMPENSATOR, 5e-11);
         bench.set_state(Valve::THROTTLE, 1e-7);
         bench
@@ -448,10 +427,7 @@ mod tests {
         };
         // from a steady state at 4 V, driven by a smooth signal
         let kt: f64 = 5.26e-7 * 2.8;
-        let (p1, k) = (
-            30.5e5,
-            kt * (30.5e5 - load).sqrt() / (supply - 30.5e5f64).sqrt(),
-        );
+        let (p1, k) = (30.5e5, kt * (30.5e5 - load).sqrt() / (supply - 30.5e5f64).sqrt());
         let begin = [p1, k, kt, 0.0];
         let signal = |t: f64| 4.0 + 0.5 * (1.0 - (30.0 * t).cos());
         let end = 0.05;
@@ -493,10 +469,7 @@ mod tests {
     #[test]
     fn throttle_stops_at_its_smallest_opening_and_compensator_at_its_largest() {
         let mut bench = mounted(&valve(0.0, FlowLaw::TwoRegime), 1e-3);
-        bench
-            .input(Valve::SIGNAL, 0.0)
-            .line(0, 8e5, 0.0)
-            .line(1, 2e5, 0.0);
+        bench.input(Valve::SIGNAL, 0.0).line(0, 8e5, 0.0).line(1, 2e5, 0.0);
         for _ in 0..5000 {
             bench.step();
         }
@@ -514,9 +487,7 @@ mod tests {
         for n in 0..2000 {
             let t = n as f64 * 1e-4;
             bench.line(0, 100e5 + 80e5 * (300.0 * t).sin(), 1e8);
-            bench
-                .input(Valve::SIGNAL, 5.0 + 5.0 * (90.0 * t).cos())
-                .step();
+            bench.input(Valve::SIGNAL, 5.0 + 5.0 * (90.0 * t).cos()).step();
             entered -= (bench.flow(0) + bench.flow(1)) * 1e-4;
             let error = bench.content() - start - entered;
             assert!(error.abs() < 1e-18 + 1e-12 * entered.abs(), "{error}");
@@ -525,15 +496,9 @@ mod tests {
 
     #[test]
     fn a_flow_force_that_outruns_the_step_is_refused() {
-        let wild = Valve {
-            flow_force: -1e9,
-            ..declared()
-        };
+        let wild = Valve { flow_force: -1e9, ..declared() };
         let around = fluxline_core::testing::Surroundings::of::<Valve>(1e-3);
-        assert_eq!(
-            Bench::within(&wild, &around).err().unwrap().parameter,
-            "flow_force"
-        );
+        assert_eq!(Bench::within(&wild, &around).err().unwrap().parameter, "flow_force");
     }
 
     #[test]

@@ -39,13 +39,7 @@ mod tests {
             let rules = Rules::of(declaration).unwrap();
             for (rule, parameter) in rules.parameters.iter().zip(declaration.parameters) {
                 if let Value::Number(x) = rule.default {
-                    assert_eq!(
-                        rule.beyond(x),
-                        None,
-                        "{}.{}",
-                        declaration.name,
-                        parameter.name
-                    );
+                    assert_eq!(rule.beyond(x), None, "{}.{}", declaration.name, parameter.name);
                 }
             }
         }

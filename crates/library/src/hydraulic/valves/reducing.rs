@@ -64,11 +64,7 @@ impl<T: Num> ReducingConstants<T> {
     /// Where the spool may stand.
     #[inline(always)]
     fn range(&self) -> (T, T) {
-        if self.relieving {
-            (-(self.overlap + 1.0), T::one())
-        } else {
-            (T::zero(), T::one())
-        }
+        if self.relieving { (-(self.overlap + 1.0), T::one()) } else { (T::zero(), T::one()) }
     }
 
     #[inline(always)]
@@ -116,10 +112,7 @@ impl Physics for PressureReducingValve {
     #[inline]
     fn step<T: Num>(k: &ReducingConstants<T>, io: &mut Step<'_, T>) {
         let setting = io.input(Self::SET_PRESSURE);
-        let moved = k
-            .edge
-            .lag
-            .advance(io.state(Self::POSITION), io.rate(Self::POSITION));
+        let moved = k.edge.lag.advance(io.state(Self::POSITION), io.rate(Self::POSITION));
         let ends = Ends::of(io, Self::INLET, Self::OUTLET);
         let control = Control {
             inlet: T::zero(),
@@ -127,10 +120,7 @@ impl Physics for PressureReducingValve {
             offset: (setting + io.wave(Self::DRAIN)) * k.per_range,
         };
         let last_feed = -io.flow(Self::INLET);
-        let feed = k
-            .edge
-            .solve(&ends, [control], k.range(), moved, last_feed)
-            .flow;
+        let feed = k.edge.solve(&ends, [control], k.range(), moved, last_feed).flow;
         let relieved = if k.relieving {
             // the same spool seen from the other edge: position −s − overlap
             let ends = Ends::of(io, Self::OUTLET, Self::DRAIN);
@@ -139,15 +129,10 @@ impl Physics for PressureReducingValve {
                 outlet: -k.per_range,
                 offset: -(setting * k.per_range),
             };
-            let mirrored = Line {
-                at_rest: -moved.at_rest - k.overlap,
-                slope: moved.slope,
-            };
+            let mirrored = Line { at_rest: -moved.at_rest - k.overlap, slope: moved.slope };
             let last = io.flow(Self::DRAIN);
             let (low, high) = k.range();
-            k.edge
-                .solve(&ends, [control], (-high, -low), mirrored, last)
-                .flow
+            k.edge.solve(&ends, [control], (-high, -low), mirrored, last).flow
         } else {
             T::zero()
         };
@@ -182,13 +167,8 @@ mod tests {
 
     fn settled(relieving: bool, waves: [f64; 3], z_out: f64) -> Bench<Valve> {
         let mut bench = Bench::new(&valve(relieving), 1e-4);
-        bench
-            .input(Valve::SET_PRESSURE, 50e5)
-            .set_state(Valve::POSITION, 1.0);
-        bench
-            .line(0, waves[0], 0.0)
-            .line(1, waves[1], z_out)
-            .line(2, waves[2], 0.0);
+        bench.input(Valve::SET_PRESSURE, 50e5).set_state(Valve::POSITION, 1.0);
+        bench.line(0, waves[0], 0.0).line(1, waves[1], z_out).line(2, waves[2], 0.0);
         for _ in 0..5000 {
             bench.step();
         }
@@ -206,11 +186,7 @@ mod tests {
         assert!((bench.get_state(Valve::POSITION) / open - 1.0).abs() < 1e-9);
         let k = *bench.constants();
         let flow = k.edge.flow(open, 200e5 - p_out, 30e-6);
-        assert!(
-            (bench.flow(1) / flow - 1.0).abs() < 1e-6,
-            "{} {flow}",
-            bench.flow(1)
-        );
+        assert!((bench.flow(1) / flow - 1.0).abs() < 1e-6, "{} {flow}", bench.flow(1));
         assert_eq!(bench.flow(2), 0.0);
     }
 

@@ -166,10 +166,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn valve(dynamics: ReliefDynamics) -> ReliefValve {
-        ReliefValve {
-            dynamics,
-            ..declared()
-        }
+        ReliefValve { dynamics, ..declared() }
     }
 
     /// Pollmeier, section 2.3.2, Table 2.1: a source fills a line, the valve opens and holds.
@@ -181,12 +178,7 @@ mod tests {
             vapour_pressure: 0.0,
             ..Fluid::default()
         };
-        let around = |bonds| Surroundings {
-            step,
-            fluid: fluid.clone(),
-            filter,
-            bonds,
-        };
+        let around = |bonds| Surroundings { step, fluid: fluid.clone(), filter, bonds };
         let line = Volume {
             volume: std::f64::consts::PI / 4.0 * 0.025 * 0.025 * 3.0,
             start_pressure: Some(0.0),
@@ -199,12 +191,8 @@ mod tests {
         for n in 1..=(0.5 / step) as usize {
             line.step();
             let end = line.state.bonds[1];
-            relief
-                .line(0, end.wave, end.impedance)
-                .line(1, 0.0, 0.0)
-                .step();
-            line.impose_flow(0, 10e-3 / 60.0)
-                .impose_flow(1, relief.flow(0));
+            relief.line(0, end.wave, end.impedance).line(1, 0.0, 0.0).step();
+            line.impose_flow(0, 10e-3 / 60.0).impose_flow(1, relief.flow(0));
             if opened == 0.0 && relief.flow(1) > 0.0 {
                 opened = n as f64 * step;
             }
@@ -230,10 +218,7 @@ mod tests {
     fn first_order_relief_valve_settles_on_the_same_line() {
         let (_, largest, last) = filled_line(ReliefDynamics::FirstOrder, 1e-5, Filter::Wave(0.2));
         assert!((last - (120.0 + 10.0 / 600.0)).abs() < 1e-6, "{last}");
-        assert!(
-            largest > last + 0.1,
-            "a slow valve lets the pressure overshoot"
-        );
+        assert!(largest > last + 0.1, "a slow valve lets the pressure overshoot");
     }
 
     #[test]
@@ -279,13 +264,8 @@ mod tests {
         bench.input(ReliefValve::CRACKING_PRESSURE, 120e5);
         bench.line(0, 130e5, 0.0).line(1, 0.0, 0.0).step();
         assert!((bench.flow(1) / FLOW_40 - 1.0).abs() < 1e-12);
-        let both = ReliefValve {
-            gradient: Some(1e-7),
-            ..catalogue
-        };
-        let refusal = Bench::within(&both, &Surroundings::of::<ReliefValve>(1e-4))
-            .err()
-            .unwrap();
+        let both = ReliefValve { gradient: Some(1e-7), ..catalogue };
+        let refusal = Bench::within(&both, &Surroundings::of::<ReliefValve>(1e-4)).err().unwrap();
         assert!(refusal.message.contains("600 l/min") && refusal.message.contains("40 l/min"));
     }
 

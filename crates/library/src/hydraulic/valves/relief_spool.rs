@@ -154,11 +154,8 @@ impl Physics for ReliefValveSpool {
     fn step<T: Num>(k: &SpoolConstants<T>, io: &mut Step<'_, T>) {
         let ends = Ends::of(io, Self::INLET, Self::OUTLET);
         let cracking = io.input(Self::CRACKING_PRESSURE).max(T::zero());
-        let (old_x, old_v, old_a) = (
-            io.state(Self::LIFT),
-            io.state(Self::VELOCITY),
-            io.rate(Self::VELOCITY),
-        );
+        let (old_x, old_v, old_a) =
+            (io.state(Self::LIFT), io.state(Self::VELOCITY), io.rate(Self::VELOCITY));
         // v = v_rest + v_gain·Δp and x = x₀ + T/2·(v₀ + v), from the trapezoidal rule
         let coast = old_x + old_v * k.half_step;
         let push = -(k.area * cracking) - k.stiffness * coast;
@@ -205,10 +202,7 @@ mod tests {
     type Spool = ReliefValveSpool;
 
     fn spool() -> Spool {
-        Spool {
-            mass: Some(0.05),
-            ..declared()
-        }
+        Spool { mass: Some(0.05), ..declared() }
     }
 
     fn bench(spool: &Spool, step: f64, cracking: f64) -> Bench<Spool> {
@@ -237,11 +231,7 @@ mod tests {
     #[test]
     fn lift_answers_a_pressure_step_as_a_damped_spring() {
         let error = |step: f64| {
-            let valve = Spool {
-                damping_ratio: 0.5,
-                stroke: 5e-3,
-                ..spool()
-            };
+            let valve = Spool { damping_ratio: 0.5, stroke: 5e-3, ..spool() };
             let mut bench = bench(&valve, step, 120e5);
             bench.line(0, 123e5, 0.0).line(1, 0.0, 0.0);
             let area = PI * 25e-6;
@@ -263,21 +253,14 @@ mod tests {
 
     #[test]
     fn natural_frequency_stands_for_the_mass() {
-        let by_frequency = Spool {
-            mass: None,
-            natural_frequency: Some(1000.0),
-            ..spool()
-        };
+        let by_frequency = Spool { mass: None, natural_frequency: Some(1000.0), ..spool() };
         let (mut a, mut b) = (bench(&spool(), 1e-4, 1e7), bench(&by_frequency, 1e-4, 1e7));
         for bench in [&mut a, &mut b] {
             bench.line(0, 120e5, 1e8).step().step();
         }
         assert!((a.flow(1) / b.flow(1) - 1.0).abs() < 1e-12);
         let around = Surroundings::of::<Spool>(1e-4);
-        let both = Spool {
-            natural_frequency: Some(10.0),
-            ..spool()
-        };
+        let both = Spool { natural_frequency: Some(10.0), ..spool() };
         assert!(Bench::within(&both, &around).is_err());
         assert!(Bench::within(&declared::<Spool>(), &around).is_err());
     }

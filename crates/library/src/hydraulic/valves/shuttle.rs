@@ -54,9 +54,7 @@ struct Three<T> {
 impl<T: Num> Three<T> {
     fn lift(&self) -> Three<Dual<T>> {
         Three {
-            ends: self
-                .ends
-                .map(|(c, z)| (Dual::constant(c), Dual::constant(z))),
+            ends: self.ends.map(|(c, z)| (Dual::constant(c), Dual::constant(z))),
             viscosity: Dual::constant(self.viscosity),
         }
     }
@@ -100,9 +98,7 @@ impl<T: Num> ShuttleConstants<T> {
         };
         let position = |x: Dual<T>| {
             let p = pressure_at(x.value);
-            let by_p = valve
-                .excess(&lifted, Dual::constant(x.value), Dual::variable(p))
-                .slope;
+            let by_p = valve.excess(&lifted, Dual::constant(x.value), Dual::variable(p)).slope;
             // the pressure with its slope over x, by one Newton step
             let p = Dual::constant(p);
             let p = p - valve.excess(&lifted, x, p) / Dual::constant(by_p);
@@ -172,11 +168,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn valve() -> ShuttleValve {
-        ShuttleValve {
-            nominal_flow: Some(FLOW_40),
-            nominal_pressure_drop: Some(5e5),
-            ..declared()
-        }
+        ShuttleValve { nominal_flow: Some(FLOW_40), nominal_pressure_drop: Some(5e5), ..declared() }
     }
 
     fn stepped(waves: [f64; 3], impedance: [f64; 3], ball: f64) -> Bench<ShuttleValve> {
