@@ -66,6 +66,8 @@ pub struct ValveConstants<T> {
     spool: Spool<T>,
     law: EdgeLaw<T>,
     edges: [Edge<T>; 5],
+    /// Sum over the edges: 0 where nothing leaks.
+    leakage: T,
 }
 
 /// What the valves have in common, as users give it.
@@ -155,6 +157,7 @@ impl ValveData {
             spool: self.spool.prepare(environment.step)?,
             law: EdgeLaw::new(self.transition_pressure),
             edges: [none; 5],
+            leakage: 0.0,
         };
         for (edge, data) in constants.edges.iter_mut().zip(edges) {
             let k = data.gain * self.conductance(data.lap, environment.fluid.density)?;
@@ -163,6 +166,7 @@ impl ValveData {
                 offset: k * (data.travel.1 - data.lap),
                 leakage: self.leakage,
             };
+            constants.leakage += self.leakage;
         }
         Ok(constants)
     }
@@ -175,10 +179,6 @@ impl<T: Num> ValveConstants<T> {
             let along = if e == BYPASS { x.abs() } else { x };
             (self.edges[e].slope * along + self.edges[e].offset).max(T::zero())
         })
-    }
-
-    fn leakages<const E: usize>(&self) -> [T; E] {
-        std::array::from_fn(|e| self.edges[e].leakage)
     }
 
     fn law<const E: usize>(&self, ends: &[(usize, usize); E], law: &mut Law<'_, T>) {
@@ -204,16 +204,14 @@ impl<T: Num> ValveConstants<T> {
     ) {
         let x = self.spool.step(io);
         let conductance = self.conductances::<E>(x);
-        let leakage = self.leakages::<E>();
         let (mut wave, mut impedance) = ([T::zero(); MAX_PORTS], [T::zero(); MAX_PORTS]);
         for port in 0..P {
             (wave[port], impedance[port]) = (io.wave(port), io.impedance(port));
         }
-        let (mut flow, mut exact) = alone(self, &conductance, &wave, &impedance);
-        for g in leakage {
-            exact = exact & g.le(T::zero());
-        }
+        let (mut flow, apart) = alone(self, &conductance, &wave, &impedance);
+        let exact = apart & self.leakage.le(T::zero());
         if !exact.all() {
+            let leakage: [T; E] = std::array::from_fn(|e| self.edges[e].leakage);
             let network = Network {
                 ends,
                 law: &self.law,
@@ -222,11 +220,14 @@ impl<T: Num> ValveConstants<T> {
                 wave,
                 impedance,
             };
-            let (coupled, failed) = network.solve();
-            for e in 0..E {
-                flow[e] = T::select(exact, flow[e], coupled[e]);
-            }
-            if (failed & !exact).any() {
+            // most four-port valves have no edge p–t
+            let bypassed = E == 5 && (conductance[E - 1] + leakage[E - 1]).gt(T::zero()).any();
+            let failed = if E == 5 && !bypassed {
+                network.first::<4>().solve_into(&mut flow, exact)
+            } else {
+                network.solve_into(&mut flow, exact)
+            };
+            if failed.any() {
                 io.unconverged();
             }
         }
@@ -674,6 +675,7 @@ directional_valve! {
         let (data, environment) = data;
         let bypass = &mut constants.edges[BYPASS];
         bypass.leakage = valve.pilot_leakage;
+        constants.leakage += valve.pilot_leakage;
         if valve.centre == Centre::Tandem {
             // full opening is that of the other edges without lap
             bypass.offset = valve.gain_pt * data.conductance(0.0, environment.fluid.density)?;
