@@ -327,10 +327,10 @@ fn newton_step<T: Num, const E: usize>(mut a: [[T; E]; E], point: &Point<T, E>) 
     for column in 0..E {
         let pivot = a[column][column].recip();
         for row in column + 1..E {
-            let factor = a[row][column] * pivot;
-            for j in column + 1..E {
-                let above = a[column][j];
-                a[row][j] -= factor * above;
+            let (above, below) = a.split_at_mut(row);
+            let factor = below[0][column] * pivot;
+            for (entry, &top) in below[0].iter_mut().zip(&above[column]).skip(column + 1) {
+                *entry -= factor * top;
             }
             let above = x[column];
             x[row] -= factor * above;

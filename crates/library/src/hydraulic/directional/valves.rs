@@ -688,7 +688,10 @@ directional_valve! {
 mod tests {
     use super::super::spool::{COMMAND, LIMITED, SIGNAL, V, X};
     use super::*;
-    use fluxline_core::number::Lanes;
+    use crate::hydraulic::pumps::checks::{
+        Around, lanes_give_the_bits_of_scalars, own_step_equals_the_generic_step,
+    };
+    use fluxline_core::component::Declared;
     use fluxline_core::testing::{Bench, Surroundings};
     use proptest::prelude::*;
 
@@ -1202,7 +1205,7 @@ mod tests {
 
         /// Spool and flows by the valve's own step are those of the generic implicit step.
         #[test]
-        fn own_step_equals_the_generic_step(
+        fn spool_and_edges_equal_the_generic_step(
             lines in prop::array::uniform4(line()),
             laps in prop::array::uniform4(lap()),
             dynamics in dynamics(),
@@ -1258,44 +1261,107 @@ mod tests {
             prop_assert!(sum.abs() <= 1e-14 * size);
             prop_assert!(power <= 1e-9 * size * 350e5);
         }
+    }
 
-        #[test]
-        fn lanes_give_the_bits_of_scalars(
-            lines in prop::array::uniform4(prop::array::uniform4(line())),
-            signals in prop::array::uniform4(-1.2..1.2f64),
-            laps in prop::array::uniform4(lap()),
-            leakages in prop::array::uniform4(prop_oneof![Just(0.0), Just(1e-12)]),
-        ) {
-            let valves: [Valve43; 4] = std::array::from_fn(|i| Valve43 {
-                lap_pa: laps[i], lap_at: laps[3 - i], leakage: leakages[i],
-                pilot_leakage: leakages[3 - i], dynamics: SpoolDynamics::SecondOrder, ..servo()
-            });
-            let around = Surroundings::of::<Valve43>(STEP);
-            let mut lanes = Bench::lanes(valves.each_ref(), &around).unwrap();
-            let mut scalars = valves.each_ref().map(|valve| Bench::new(valve, STEP));
-            lanes.input(SIGNAL, Lanes(signals));
-            for port in 0..4 {
-                let [c, z] = [0, 1].map(|k| Lanes(std::array::from_fn(|i| {
-                    if k == 0 { lines[i][port].0 } else { lines[i][port].1 }
-                })));
-                lanes.line(port, c, z);
-            }
-            for (i, bench) in scalars.iter_mut().enumerate() {
-                bench.input(SIGNAL, signals[i]);
-                for port in 0..4 {
-                    bench.line(port, lines[i][port].0, lines[i][port].1);
-                }
-            }
-            for _ in 0..20 {
-                lanes.step();
-                for (i, bench) in scalars.iter_mut().enumerate() {
-                    bench.step();
-                    for port in 0..4 {
-                        prop_assert_eq!(lanes.flow(port).0[i].to_bits(), bench.flow(port).to_bits());
-                    }
-                    prop_assert_eq!(lanes.get_state(X).0[i].to_bits(), bench.get_state(X).to_bits());
-                }
-            }
-        }
+    /// Valves of one type with different laps, and leakage in some.
+    macro_rules! check {
+        ($name:ident, $valve:expr, $signal:expr) => {{
+            let valve = $valve;
+            let lines = vec![(0.0..300e5, 1e8..1e11); $name::DECLARATION.ports.len()];
+            let around = Around {
+                inputs: &[$signal],
+                lines: &lines,
+            };
+            let states = [(0.1..0.9, -20.0..20.0), (0.0..0.0, 0.0..0.0)];
+            assert!(
+                own_step_equals_the_generic_step(&valve(-0.2, 1e-12), &around, &states, 1e-7) > 100
+            );
+            lanes_give_the_bits_of_scalars(
+                [
+                    valve(0.1, 0.0),
+                    valve(-0.3, 0.0),
+                    valve(0.0, 1e-12),
+                    valve(-0.1, 1e-13),
+                ],
+                &around,
+            );
+        }};
+    }
+
+    #[test]
+    fn own_step_is_generic_and_the_same_in_lanes() {
+        let dynamics = SpoolDynamics::FirstOrder;
+        check!(
+            Valve22,
+            |lap, leakage| Valve22 {
+                dynamics,
+                leakage,
+                ..like_servo!(Valve22 {
+                    normally_open: true,
+                    lap_pa: lap,
+                    gain_pa: 0.5
+                })
+            },
+            -0.1..1.1
+        );
+        check!(
+            Valve32,
+            |lap, leakage| Valve32 {
+                dynamics,
+                leakage,
+                ..like_servo!(Valve32 {
+                    normally_open: false,
+                    lap_pa: lap,
+                    lap_at: lap,
+                    gain_pa: 0.5,
+                    gain_at: 1.0
+                })
+            },
+            -0.1..1.1
+        );
+        check!(
+            Valve33,
+            |lap, leakage| Valve33 {
+                dynamics,
+                leakage,
+                ..like_servo!(Valve33 {
+                    lap_pa: lap,
+                    lap_at: lap,
+                    gain_pa: 0.5,
+                    gain_at: 1.0
+                })
+            },
+            -1.1..1.1
+        );
+        check!(
+            Valve42,
+            |lap, leakage| Valve42 {
+                dynamics,
+                leakage,
+                ..like_servo!(Valve42 {
+                    lap_pa: lap,
+                    lap_pb: -lap,
+                    lap_at: lap,
+                    lap_bt: 0.0,
+                    gain_pa: 0.5,
+                    gain_pb: 1.0,
+                    gain_at: 1.0,
+                    gain_bt: 0.7,
+                })
+            },
+            -0.1..1.1
+        );
+        check!(
+            Valve43,
+            |lap, leakage| Valve43 {
+                dynamics,
+                leakage,
+                pilot_leakage: leakage,
+                lap_pa: lap,
+                lap_bt: -lap,
+                ..servo()
+            },
+            -1.1..1.1
+        );
     }
 }

@@ -123,17 +123,14 @@ impl<T: Num> DividerConstants<T> {
         let (zero, one) = (T::zero(), T::one());
         let missing = |port: usize| self.vapour - oil.rest[port];
         // An outlet: the flows that hold it at the vapour pressure; else its share of the speed.
-        let mut rows = [[zero; 2]; 2];
-        let (mut fixed, mut per_speed) = ([zero; 2], [zero; 2]);
-        for i in 0..2 {
-            let here = starved[1 + i];
-            for j in 0..2 {
+        let rows: [[T; 2]; 2] = std::array::from_fn(|i| {
+            std::array::from_fn(|j| {
                 let alone = if i == j { one } else { zero };
-                rows[i][j] = T::select(here, oil.per_flow[j][1 + i], alone);
-            }
-            fixed[i] = T::select(here, missing(1 + i), zero);
-            per_speed[i] = T::select(here, zero, self.displacement[i]);
-        }
+                T::select(starved[1 + i], oil.per_flow[j][1 + i], alone)
+            })
+        });
+        let fixed = [0, 1].map(|i| T::select(starved[1 + i], missing(1 + i), zero));
+        let per_speed = [0, 1].map(|i| T::select(starved[1 + i], zero, self.displacement[i]));
         let determinant = rows[0][0] * rows[1][1] - rows[0][1] * rows[1][0];
         let solvable = determinant.abs().gt(zero);
         let solve = |r: [T; 2]| {

@@ -17,7 +17,7 @@ with_losses! {
     /// oil and line ends are solved together by the trapezoidal rule. Losses and cavitation are those
     /// of `hydraulic.fixed_pump`. Hopsan's pump has the same regulator with its coefficients named by
     /// flow: droop r_p·q_max, regulator time l_p/r_p.
-    #[component("hydraulic.pressure_compensated_pump", q, constants = CompensatorConstants, also = "hopsan:HydraulicPressureControlledPump")]
+    #[component("hydraulic.pressure_compensated_pump", q, constants = CompensatorConstants)]
     pub struct PressureCompensatedPump {
         /// suction side
         #[port(also = "P1")]
