@@ -35,7 +35,12 @@ impl EdgeLaw<f64> {
     pub fn new(transition: f64) -> Self {
         let root = transition.sqrt();
         let inverse = |x: f64| if x > 0.0 { 1.0 / x } else { 0.0 };
-        Self { transition, inverse: inverse(transition), root, inverse_root: inverse(root) }
+        Self {
+            transition,
+            inverse: inverse(transition),
+            root,
+            inverse_root: inverse(root),
+        }
     }
 }
 
@@ -155,10 +160,36 @@ struct Point<T, const E: usize> {
 }
 
 impl<T: Num, const E: usize> Network<'_, T, E> {
+    /// The network of the first `F` edges.
+    pub fn first<const F: usize>(&self) -> Network<'_, T, F> {
+        Network {
+            ends: self.ends.first_chunk().unwrap_or(&[(0, 0); F]),
+            law: self.law,
+            conductance: std::array::from_fn(|e| self.conductance[e]),
+            leakage: std::array::from_fn(|e| self.leakage[e]),
+            wave: self.wave,
+            impedance: self.impedance,
+        }
+    }
+
+    /// Writes the flow of each edge except where it is `known`; says where the equations were not
+    /// solved.
+    pub fn solve_into(&self, flow: &mut [T], known: T::Mask) -> T::Mask {
+        let (solution, failed) = self.solve();
+        for (flow, solution) in flow.iter_mut().zip(solution) {
+            *flow = T::select(known, *flow, solution);
+        }
+        failed & !known
+    }
+
     /// The flow of each edge, and where the equations were not solved.
     #[cold]
     pub fn solve(&self) -> ([T; E], T::Mask) {
         let scale = self.scale();
+        let coupling = std::array::from_fn(|e| {
+            let open = self.is_open(e);
+            std::array::from_fn(|j| T::select(open, self.coupling(e, j), T::zero()))
+        });
         let least = scale.sqrt() * LEAST;
         let mut flow = self.start();
         let mut point = self.at(&flow, least);
@@ -168,7 +199,7 @@ impl<T: Num, const E: usize> Network<'_, T, E> {
                 break;
             }
             // A lane that is solved stays as it is, so that lanes give the bits of scalars.
-            let step = self.newton_step(&point).map(|d| T::select(solved, T::zero(), d));
+            let step = newton_step(coupling, &point).map(|d| T::select(solved, T::zero(), d));
             let mut fraction = T::one();
             for halvings in 0.. {
                 let trial = std::array::from_fn(|e| flow[e] + step[e] * fraction);
@@ -225,15 +256,22 @@ impl<T: Num, const E: usize> Network<'_, T, E> {
         (self.conductance[e] + self.leakage[e]).gt(T::zero())
     }
 
+    #[inline(always)]
     fn at(&self, flow: &[T; E], least: T) -> Point<T, E> {
         let mut pressure = self.wave;
         for (e, &(from, to)) in self.ends.iter().enumerate() {
             pressure[from] -= self.impedance[from] * flow[e];
             pressure[to] += self.impedance[to] * flow[e];
         }
-        let mut point = Point { slope: [T::one(); E], residual: [T::zero(); E], size: T::zero() };
+        let mut point = Point {
+            slope: [T::one(); E],
+            residual: [T::zero(); E],
+            size: T::zero(),
+        };
         for (e, &(from, to)) in self.ends.iter().enumerate() {
-            let (drop, slope) = self.law.drop(self.conductance[e], self.leakage[e], flow[e], least);
+            let (drop, slope) = self
+                .law
+                .drop(self.conductance[e], self.leakage[e], flow[e], least);
             let residual = drop - (pressure[from] - pressure[to]);
             let open = self.is_open(e);
             point.slope[e] = T::select(open, slope, T::one());
@@ -244,6 +282,7 @@ impl<T: Num, const E: usize> Network<'_, T, E> {
     }
 
     /// Each residual is within rounding of the terms it is made of.
+    #[inline(always)]
     fn is_solved(&self, flow: &[T; E], point: &Point<T, E>, scale: T) -> T::Mask {
         let flow = flow.iter().fold(T::zero(), |sum, q| sum + q.abs());
         let mut terms = T::zero();
@@ -252,41 +291,6 @@ impl<T: Num, const E: usize> Network<'_, T, E> {
         }
         let tolerance = scale * TOLERANCE + terms * f64::EPSILON;
         point.size.le(tolerance.squared())
-    }
-
-    /// Change of the flows that a linear system would need: (dD/dy + M)·δ = −residual.
-    ///
-    /// The matrix is positive definite, so its pivots stay positive in the given order. Closed edges
-    /// stand alone in their rows.
-    fn newton_step(&self, point: &Point<T, E>) -> [T; E] {
-        let mut a: [[T; E]; E] = std::array::from_fn(|e| {
-            let open = self.is_open(e);
-            std::array::from_fn(|j| {
-                let coupling = T::select(open, self.coupling(e, j), T::zero());
-                if e == j { coupling + point.slope[e] } else { coupling }
-            })
-        });
-        let mut x = point.residual.map(|r| -r);
-        for column in 0..E {
-            let pivot = a[column][column].recip();
-            for row in column + 1..E {
-                let factor = a[row][column] * pivot;
-                for j in column + 1..E {
-                    let above = a[column][j];
-                    a[row][j] -= factor * above;
-                }
-                let above = x[column];
-                x[row] -= factor * above;
-            }
-        }
-        for row in (0..E).rev() {
-            for j in row + 1..E {
-                let known = x[j];
-                x[row] -= a[row][j] * known;
-            }
-            x[row] = x[row] / a[row][row];
-        }
-        x
     }
 
     /// M_ej: pressure by which flow of edge j reduces the drop over edge e.
@@ -308,6 +312,38 @@ impl<T: Num, const E: usize> Network<'_, T, E> {
         }
         sum
     }
+}
+
+/// Change of the flows that a linear system would need: (dD/dy + M)·δ = −residual.
+///
+/// The matrix is positive definite, so its pivots stay positive in the given order. Closed edges
+/// stand alone in their rows.
+#[inline(always)]
+fn newton_step<T: Num, const E: usize>(mut a: [[T; E]; E], point: &Point<T, E>) -> [T; E] {
+    let mut x = point.residual.map(|r| -r);
+    for (e, row) in a.iter_mut().enumerate() {
+        row[e] += point.slope[e];
+    }
+    for column in 0..E {
+        let pivot = a[column][column].recip();
+        for row in column + 1..E {
+            let (above, below) = a.split_at_mut(row);
+            let factor = below[0][column] * pivot;
+            for (entry, &top) in below[0].iter_mut().zip(&above[column]).skip(column + 1) {
+                *entry -= factor * top;
+            }
+            let above = x[column];
+            x[row] -= factor * above;
+        }
+    }
+    for row in (0..E).rev() {
+        for j in row + 1..E {
+            let known = x[j];
+            x[row] -= a[row][j] * known;
+        }
+        x[row] = x[row] / a[row][row];
+    }
+    x
 }
 
 #[cfg(test)]
