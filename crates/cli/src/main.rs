@@ -1,2 +1,7 @@
 //! The `fluxline` command.
-fn main() {}
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    fluxline::main()
+}

@@ -21,9 +21,7 @@ impl Registry {
     pub fn new(types: impl IntoIterator<Item = ComponentType>) -> Self {
         let mut registry = Self::default();
         for entry in types {
-            registry
-                .by_name
-                .insert(entry.declaration.name, registry.types.len());
+            registry.by_name.insert(entry.declaration.name, registry.types.len());
             registry.types.push(entry);
         }
         registry
@@ -170,10 +168,7 @@ pub struct Pattern {
 impl Pattern {
     /// A pattern from the command line or from code.
     pub fn new(text: impl Into<String>) -> Self {
-        Self {
-            text: text.into(),
-            span: None,
-        }
+        Self { text: text.into(), span: None }
     }
     /// True when the name fits.
     pub fn matches(&self, name: &str) -> bool {
@@ -224,11 +219,7 @@ pub fn default_line(
 
 /// Full name of a port of a component, with the place for a port that takes many connections.
 pub fn port_name(port: &Port, place: u32) -> String {
-    if port.many {
-        format!("{}{place}", port.name)
-    } else {
-        port.name.to_owned()
-    }
+    if port.many { format!("{}{place}", port.name) } else { port.name.to_owned() }
 }
 
 #[cfg(test)]

@@ -97,11 +97,7 @@ impl Refusal {
         message: impl Into<String>,
         help: impl Into<String>,
     ) -> Self {
-        Self {
-            parameter,
-            message: message.into(),
-            help: help.into(),
-        }
+        Self { parameter, message: message.into(), help: help.into() }
     }
 }
 
@@ -453,9 +449,7 @@ pub struct GroupOf<M: Declared, T: Num> {
 
 impl<M: Declared, T: Num> Default for GroupOf<M, T> {
     fn default() -> Self {
-        Self {
-            members: Vec::new(),
-        }
+        Self { members: Vec::new() }
     }
 }
 
@@ -491,11 +485,7 @@ pub fn view<'a, M: Declared, T: Num>(
     }
 }
 
-const REST: Clock = Clock {
-    time: 0.0,
-    dt: 0.0,
-    tick: 0,
-};
+const REST: Clock = Clock { time: 0.0, dt: 0.0, tick: 0 };
 
 impl<M: Physics, T: Num> Group<T> for GroupOf<M, T> {
     fn step(&self, state: &mut State<T>, clock: Clock) {
@@ -572,6 +562,8 @@ impl std::fmt::Debug for ComponentType {
 
 /// A component with its parameters, of any type.
 pub trait Component: Send + Sync {
+    /// Its effort does not depend on flow: a tank or an ideal source.
+    fn is_ideal_source(&self) -> bool;
     /// Computes the constants for a step and an oil.
     fn prepare(&self, environment: &Environment) -> Result<Box<dyn Prepared>, Refusal>;
 }
@@ -597,11 +589,12 @@ pub trait Prepared: Send {
 struct Built<M>(M);
 
 impl<M: Physics> Component for Built<M> {
+    fn is_ideal_source(&self) -> bool {
+        M::ROLE == BalanceRole::Boundary && M::DECLARATION.causality == Causality::C
+    }
     fn prepare(&self, environment: &Environment) -> Result<Box<dyn Prepared>, Refusal> {
         let constants = self.0.prepare(environment)?;
-        Ok(Box::new(Ready::<M> {
-            constants: Some(constants),
-        }))
+        Ok(Box::new(Ready::<M> { constants: Some(constants) }))
     }
 }
 
@@ -629,10 +622,7 @@ impl<M: Physics> Prepared for Ready<M> {
         Box::new(GroupOf::<M, f64>::default())
     }
     fn join(&mut self, group: &mut dyn Group<f64>, wiring: Wiring) -> bool {
-        match (
-            group.as_any_mut().downcast_mut::<GroupOf<M, f64>>(),
-            self.constants.take(),
-        ) {
+        match (group.as_any_mut().downcast_mut::<GroupOf<M, f64>>(), self.constants.take()) {
             (Some(group), Some(constants)) => {
                 group.push(constants, wiring);
                 true

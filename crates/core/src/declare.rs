@@ -42,24 +42,15 @@ pub struct Declaration {
 impl Declaration {
     /// First sentence of the documentation.
     pub fn summary(&self) -> &'static str {
-        self.doc
-            .lines()
-            .map(str::trim)
-            .find(|l| !l.is_empty())
-            .unwrap_or("")
+        self.doc.lines().map(str::trim).find(|l| !l.is_empty()).unwrap_or("")
     }
     /// Index of a parameter by name or by its name in another tool.
     pub fn parameter(&self, name: &str) -> Option<usize> {
-        self.parameters
-            .iter()
-            .position(|p| p.name == name || p.aliases.contains(&name))
+        self.parameters.iter().position(|p| p.name == name || p.aliases.contains(&name))
     }
     /// The parameters that a signal may drive, in input order.
     pub fn inputs(&self) -> impl Iterator<Item = (usize, &'static Parameter)> {
-        self.parameters
-            .iter()
-            .enumerate()
-            .filter(|(_, p)| p.input.is_some())
+        self.parameters.iter().enumerate().filter(|(_, p)| p.input.is_some())
     }
     /// Number of inputs.
     pub fn input_count(&self) -> usize {
@@ -67,9 +58,7 @@ impl Declaration {
     }
     /// Index of an output by name.
     pub fn output(&self, name: &str) -> Option<usize> {
-        self.outputs
-            .iter()
-            .position(|o| o.name == name || o.aliases.contains(&name))
+        self.outputs.iter().position(|o| o.name == name || o.aliases.contains(&name))
     }
     /// The group of the type: `hydraulic` of `hydraulic.tank`.
     pub fn domain_name(&self) -> &'static str {

@@ -125,6 +125,14 @@ impl Domain {
         }
     }
 
+    /// The size of effort below which differences are rounding.
+    pub const fn small_effort(self) -> f64 {
+        match self {
+            Domain::Hydraulic | Domain::Pneumatic => 1e5,
+            _ => 1.0,
+        }
+    }
+
     /// The sign rule of recorded variables, for the book and `describe`.
     pub const fn sign_rule(self) -> &'static str {
         match self {

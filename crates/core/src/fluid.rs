@@ -104,26 +104,14 @@ impl Fluid {
     pub fn stiffness(&self) -> Stiffness<f64> {
         let (model, [a, b, c]) = match self.bulk_model {
             BulkModel::Constant => (StiffnessModel::Constant, [0.0; 3]),
-            BulkModel::Empirical {
-                a1,
-                a2,
-                a3,
-                max_pressure,
-            } => (
-                StiffnessModel::Empirical,
-                [a1 / std::f64::consts::LN_10, a2 / max_pressure, a3],
-            ),
+            BulkModel::Empirical { a1, a2, a3, max_pressure } => {
+                (StiffnessModel::Empirical, [a1 / std::f64::consts::LN_10, a2 / max_pressure, a3])
+            }
             BulkModel::EntrainedAir { fraction, exponent } => {
                 (StiffnessModel::EntrainedAir, [fraction, exponent, 0.0])
             }
         };
-        Stiffness {
-            model,
-            liquid: self.bulk_modulus,
-            a,
-            b,
-            c,
-        }
+        Stiffness { model, liquid: self.bulk_modulus, a, b, c }
     }
 }
 
@@ -205,10 +193,7 @@ mod tests {
 
     #[test]
     fn viscosity_grows_with_pressure_as_barus_says() {
-        let oil = Fluid {
-            pressure_viscosity: 2e-8,
-            ..Fluid::default()
-        };
+        let oil = Fluid { pressure_viscosity: 2e-8, ..Fluid::default() };
         let ratio =
             oil.viscosity_at(323.15, ATMOSPHERE + 1e7) / oil.viscosity_at(323.15, ATMOSPHERE);
         assert!((ratio - (0.2f64).exp()).abs() < 1e-12);
@@ -216,14 +201,8 @@ mod tests {
 
     #[test]
     fn entrained_air_softens_oil_at_low_pressure_only() {
-        let model = BulkModel::EntrainedAir {
-            fraction: 0.01,
-            exponent: 1.4,
-        };
-        let oil = Fluid {
-            bulk_model: model,
-            ..Fluid::default()
-        };
+        let model = BulkModel::EntrainedAir { fraction: 0.01, exponent: 1.4 };
+        let oil = Fluid { bulk_model: model, ..Fluid::default() };
         let beta = oil.stiffness();
         // 1/β_e = (1−α)/β + α/(n·p) at p₀, where the mixture has volume 1
         let expected = 1.0 / (0.99 / 1.6e9 + 0.01 / (1.4 * ATMOSPHERE));
@@ -233,17 +212,8 @@ mod tests {
 
     #[test]
     fn empirical_stiffness_is_the_formula() {
-        let model = BulkModel::Empirical {
-            a1: 0.5,
-            a2: 90.0,
-            a3: 3.0,
-            max_pressure: 28e6,
-        };
-        let oil = Fluid {
-            bulk_model: model,
-            bulk_modulus: 1.8e9,
-            ..Fluid::default()
-        };
+        let model = BulkModel::Empirical { a1: 0.5, a2: 90.0, a3: 3.0, max_pressure: 28e6 };
+        let oil = Fluid { bulk_model: model, bulk_modulus: 1.8e9, ..Fluid::default() };
         let expected = 0.5 * 1.8e9 * (90.0 * 10e6 / 28e6 + 3.0f64).log10();
         assert!((oil.stiffness().at(10e6) / expected - 1.0).abs() < 1e-12);
     }

@@ -28,6 +28,7 @@ struct Problem<T> {
     impedance: [T; MAX_UNKNOWNS],
     dry: [T; MAX_UNKNOWNS],
     viscosity: [T; MAX_UNKNOWNS],
+    displacement: [T; MAX_UNKNOWNS],
     old: [T; MAX_UNKNOWNS],
     old_rate: [T; MAX_UNKNOWNS],
     input: [T; MAX_SIGNALS],
@@ -74,6 +75,7 @@ impl<T: Num> Problem<T> {
             impedance: zero,
             dry: zero,
             viscosity: zero,
+            displacement: zero,
             old: zero,
             old_rate: zero,
             input: [T::zero(); MAX_SIGNALS],
@@ -86,9 +88,13 @@ impl<T: Num> Problem<T> {
         for i in 0..ports {
             p.wave[i] = io.wave(i);
             p.impedance[i] = io.impedance(i);
-            p.dry[i] = io.dry(i);
             p.viscosity[i] = io.viscosity(i);
-            p.small[i] = declaration.ports[i.min(last)].domain.small_flow();
+            p.displacement[i] = io.displacement(i);
+            let domain = declaration.ports[i.min(last)].domain;
+            p.small[i] = domain.small_flow();
+            if domain.is_mechanical() {
+                p.dry[i] = io.dry(i);
+            }
         }
         for i in 0..states {
             p.old[i] = io.state(i);
@@ -114,6 +120,7 @@ impl<T: Num> Problem<T> {
             impedance: self.impedance.map(f),
             dry: self.dry.map(f),
             viscosity: self.viscosity.map(f),
+            displacement: self.displacement.map(f),
             old: self.old.map(f),
             old_rate: self.old_rate.map(f),
             input: self.input.map(f),
@@ -129,13 +136,14 @@ impl<T: Num> Problem<T> {
         let mut e = Evaluation {
             effort: zero,
             flow: zero,
-            displacement: zero,
+            displacement: self.displacement,
             rate: zero,
             output: [T::zero(); MAX_SIGNALS],
         };
         let (n, s) = (self.ports, self.states);
         for i in 0..n {
             let direction = (y[i] / STICK_VELOCITY).clamp_to(-1.0, 1.0);
+            e.flow[i] = y[i];
             e.effort[i] = self.wave[i] + self.impedance[i] * y[i] + self.dry[i] * direction;
         }
         M::law(
@@ -170,9 +178,8 @@ impl<T: Num> Problem<T> {
 
     /// Residual weighed by the size of the unknowns.
     fn size(&self, r: &[T; MAX_UNKNOWNS], y: &[T; MAX_UNKNOWNS]) -> T {
-        (0..self.ports + self.states).fold(T::zero(), |sum, i| {
-            sum + (r[i] / (y[i].abs() + self.small[i])).squared()
-        })
+        (0..self.ports + self.states)
+            .fold(T::zero(), |sum, i| sum + (r[i] / (y[i].abs() + self.small[i])).squared())
     }
 }
 
@@ -183,11 +190,7 @@ pub fn step<M: Physics, T: Num>(constants: &M::Constants<T>, io: &mut Step<'_, T
     let n = ports + states;
     let mut y = [T::zero(); MAX_UNKNOWNS];
     for (i, unknown) in y.iter_mut().enumerate().take(n) {
-        *unknown = if i < ports {
-            io.flow(i)
-        } else {
-            problem.old[i - ports]
-        };
+        *unknown = if i < ports { io.flow(i) } else { problem.old[i - ports] };
     }
 
     let lifted = problem.lift(Dual::constant);

@@ -3,17 +3,28 @@
 // Lets the declarations of this crate use the same attributes as everybody's.
 extern crate self as fluxline_core;
 
+pub mod builder;
 pub mod circuit;
 pub mod component;
 pub mod declare;
 pub mod domain;
+pub mod engine;
 pub mod fluid;
 pub mod implicit;
+pub mod monitor;
 pub mod number;
+pub mod plan;
+pub mod recorder;
+pub mod run;
 pub mod settings;
+pub mod start;
 pub mod state;
 pub mod table;
 pub mod testing;
+pub mod thermal;
+pub mod values;
+pub mod variable;
+pub mod variables;
 pub mod wave;
 
 pub use fluxline_macros::{Constants, component};

@@ -231,18 +231,12 @@ impl<T: Num> Dual<T> {
     /// The variable the derivative is taken of.
     #[inline(always)]
     pub fn variable(value: T) -> Self {
-        Self {
-            value,
-            slope: T::one(),
-        }
+        Self { value, slope: T::one() }
     }
     /// A number that does not depend on the variable.
     #[inline(always)]
     pub fn constant(value: T) -> Self {
-        Self {
-            value,
-            slope: T::zero(),
-        }
+        Self { value, slope: T::zero() }
     }
 }
 
@@ -275,10 +269,7 @@ impl<T: Num> Neg for Dual<T> {
     type Output = Self;
     #[inline(always)]
     fn neg(self) -> Self {
-        Self {
-            value: -self.value,
-            slope: -self.slope,
-        }
+        Self { value: -self.value, slope: -self.slope }
     }
 }
 impl<T: Num> AddAssign for Dual<T> {
@@ -310,10 +301,7 @@ impl<T: Num> Num for Dual<T> {
     fn sqrt(self) -> Self {
         let root = self.value.sqrt();
         let slope = self.slope * 0.5 / root;
-        Self {
-            value: root,
-            slope: T::select(root.gt(T::zero()), slope, T::zero()),
-        }
+        Self { value: root, slope: T::select(root.gt(T::zero()), slope, T::zero()) }
     }
     #[inline(always)]
     fn abs(self) -> Self {
@@ -322,49 +310,31 @@ impl<T: Num> Num for Dual<T> {
     #[inline(always)]
     fn exp(self) -> Self {
         let e = self.value.exp();
-        Self {
-            value: e,
-            slope: self.slope * e,
-        }
+        Self { value: e, slope: self.slope * e }
     }
     #[inline(always)]
     fn ln(self) -> Self {
-        Self {
-            value: self.value.ln(),
-            slope: self.slope / self.value,
-        }
+        Self { value: self.value.ln(), slope: self.slope / self.value }
     }
     #[inline(always)]
     fn powf(self, exponent: Self) -> Self {
         let power = self.value.powf(exponent.value);
         let slope =
             power * (exponent.value * self.slope / self.value + exponent.slope * self.value.ln());
-        Self {
-            value: power,
-            slope,
-        }
+        Self { value: power, slope }
     }
     #[inline(always)]
     fn sin(self) -> Self {
-        Self {
-            value: self.value.sin(),
-            slope: self.slope * self.value.cos(),
-        }
+        Self { value: self.value.sin(), slope: self.slope * self.value.cos() }
     }
     #[inline(always)]
     fn cos(self) -> Self {
-        Self {
-            value: self.value.cos(),
-            slope: -(self.slope * self.value.sin()),
-        }
+        Self { value: self.value.cos(), slope: -(self.slope * self.value.sin()) }
     }
     #[inline(always)]
     fn tanh(self) -> Self {
         let t = self.value.tanh();
-        Self {
-            value: t,
-            slope: self.slope * (T::one() - t * t),
-        }
+        Self { value: t, slope: self.slope * (T::one() - t * t) }
     }
     #[inline(always)]
     fn floor(self) -> Self {
@@ -388,10 +358,7 @@ impl<T: Num> Num for Dual<T> {
     #[inline(always)]
     fn apply(self, f: impl Fn(f64) -> (f64, f64)) -> Self {
         let slope = self.value.apply(|x| (f(x).1, 0.0));
-        Self {
-            value: self.value.apply(f),
-            slope: self.slope * slope,
-        }
+        Self { value: self.value.apply(f), slope: self.slope * slope }
     }
     #[inline(always)]
     fn apply2(self, other: Self, f: impl Fn(f64, f64) -> (f64, f64, f64)) -> Self {
@@ -540,9 +507,7 @@ impl<const N: usize> Num for Lanes<N> {
     }
     #[inline(always)]
     fn select(mask: LaneMask<N>, yes: Self, no: Self) -> Self {
-        Self(std::array::from_fn(|i| {
-            if mask.0[i] { yes.0[i] } else { no.0[i] }
-        }))
+        Self(std::array::from_fn(|i| if mask.0[i] { yes.0[i] } else { no.0[i] }))
     }
     #[inline(always)]
     fn apply(self, f: impl Fn(f64) -> (f64, f64)) -> Self {

@@ -198,10 +198,9 @@ impl From<&FluidSettings> for Fluid {
                     a3: s.bulk_a3,
                     max_pressure: s.bulk_max_pressure,
                 },
-                BulkKind::EntrainedAir => BulkModel::EntrainedAir {
-                    fraction: s.air_fraction,
-                    exponent: s.air_exponent,
-                },
+                BulkKind::EntrainedAir => {
+                    BulkModel::EntrainedAir { fraction: s.air_fraction, exponent: s.air_exponent }
+                }
             },
             vapour_pressure: s.vapour_pressure,
             temperature: s.temperature,

@@ -18,8 +18,9 @@ pub struct Bond<T> {
     pub impedance: T,
     /// Position or angle at the end; mechanics only.
     pub displacement: T,
-    /// Dry friction that the C-side adds, as an effort against the direction of flow. The Q-side
-    /// solves for it, so that sticking is exact.
+    /// Mechanics: dry friction that the C-side adds, as an effort against the direction of flow. The
+    /// Q-side solves for it, so that sticking is exact. Oil: the impedance of a cavitated end
+    /// towards another line; towards a Q-component it has none.
     pub dry: T,
 }
 
@@ -27,14 +28,7 @@ impl<T: Num> Bond<T> {
     /// A bond at rest with a given effort.
     pub fn at_rest(effort: T) -> Self {
         let zero = T::zero();
-        Self {
-            flow: zero,
-            effort,
-            wave: effort,
-            impedance: zero,
-            displacement: zero,
-            dry: zero,
-        }
+        Self { flow: zero, effort, wave: effort, impedance: zero, displacement: zero, dry: zero }
     }
 }
 
@@ -56,8 +50,23 @@ pub struct State<T> {
     pub delivered_temperature: Vec<T>,
     /// Steps taken since the start.
     pub step: u64,
+    /// Steps taken before the start to come to rest; delay buffers count them too.
+    pub rest_steps: u64,
     /// Equations that did not converge, per run.
     pub faults: Faults,
+}
+
+impl<T: Num> State<T> {
+    /// Takes over another state of the same plan without allocating.
+    pub fn copy_from(&mut self, other: &Self) {
+        self.bonds.copy_from_slice(&other.bonds);
+        self.signals.copy_from_slice(&other.signals);
+        self.states.copy_from_slice(&other.states);
+        self.viscosity.copy_from_slice(&other.viscosity);
+        self.line_temperature.copy_from_slice(&other.line_temperature);
+        self.delivered_temperature.copy_from_slice(&other.delivered_temperature);
+        (self.step, self.rest_steps, self.faults) = (other.step, other.rest_steps, other.faults);
+    }
 }
 
 /// Trouble met in the step loop, counted without stopping it.

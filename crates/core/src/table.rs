@@ -17,11 +17,7 @@ pub struct Table {
 impl Table {
     /// A curve through points.
     pub fn curve(knots: Vec<f64>, values: Vec<f64>) -> Self {
-        Self {
-            knots,
-            rows: Vec::new(),
-            values,
-        }
+        Self { knots, rows: Vec::new(), values }
     }
 
     /// Value and slope of the curve at `x`.
@@ -64,10 +60,7 @@ fn interpolate(knots: &[f64], values: &[f64], x: f64) -> (f64, f64) {
     }
     let (i, f, width) = locate(knots, x);
     let rise = values[i + 1] - values[i];
-    (
-        values[i] + f * rise,
-        if width > 0.0 { rise / width } else { 0.0 },
-    )
+    (values[i] + f * rise, if width > 0.0 { rise / width } else { 0.0 })
 }
 
 #[cfg(test)]
@@ -87,15 +80,8 @@ mod tests {
     fn map_reproduces_a_bilinear_function() {
         let f = |x: f64, y: f64| 1.0 + 2.0 * x + 3.0 * y + 4.0 * x * y;
         let (xs, ys) = (vec![0.0, 1.0, 2.0], vec![0.0, 0.5, 2.0]);
-        let values = ys
-            .iter()
-            .flat_map(|&y| xs.iter().map(move |&x| f(x, y)))
-            .collect();
-        let map = Table {
-            knots: xs,
-            rows: ys,
-            values,
-        };
+        let values = ys.iter().flat_map(|&y| xs.iter().map(move |&x| f(x, y))).collect();
+        let map = Table { knots: xs, rows: ys, values };
         let (v, dx, dy) = map.at2(1.25, 0.75);
         assert!((v - f(1.25, 0.75)).abs() < 1e-12);
         assert!((dx - (2.0 + 4.0 * 0.75)).abs() < 1e-12);

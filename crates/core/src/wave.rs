@@ -215,6 +215,7 @@ impl<T: Num> Store<T> {
             let wave = T::select(is_open, vapour, filled);
             let impedance = T::select(is_open, T::zero(), self.impedance);
             io.set_wave(i, wave, impedance);
+            io.bond_mut(i).dry = T::select(is_open, self.impedance, T::zero());
             if self.filters_pressure {
                 let filtered = T::select(is_open | was_open, wave, io.history_at(i));
                 io.history()[i] = filtered;

@@ -74,11 +74,7 @@ pub struct UnknownCode(
 
 impl fmt::Display for UnknownCode {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "`{}` is not a Fluxline code; codes look like F0302 or W0104",
-            self.0
-        )
+        write!(f, "`{}` is not a Fluxline code; codes look like F0302 or W0104", self.0)
     }
 }
 
@@ -632,22 +628,12 @@ impl Code {
     /// The heading under which the book lists it.
     pub fn group(self) -> &'static str {
         let prefix = &self.as_str()[..3];
-        GROUPS
-            .iter()
-            .find(|group| group.0 == prefix)
-            .map_or("Others", |group| group.1)
+        GROUPS.iter().find(|group| group.0 == prefix).map_or("Others", |group| group.1)
     }
 
     /// All that is known about it, as Markdown that also reads well in a terminal.
     pub fn explain(self) -> String {
-        let CodeInfo {
-            code,
-            title,
-            explanation,
-            cause,
-            cure,
-            ..
-        } = self.info();
+        let CodeInfo { code, title, explanation, cause, cure, .. } = self.info();
         format!("{code}: {title}\n\n{explanation}\n\nLikely cause: {cause}\n\nCure: {cure}\n")
     }
 }
@@ -664,12 +650,8 @@ impl FromStr for Code {
     /// Reads `F0302`, in upper or lower case.
     fn from_str(text: &str) -> Result<Self, UnknownCode> {
         let wanted = text.trim();
-        let found = Code::ALL
-            .iter()
-            .find(|code| code.as_str().eq_ignore_ascii_case(wanted));
-        found
-            .copied()
-            .ok_or_else(|| UnknownCode(wanted.chars().take(40).collect()))
+        let found = Code::ALL.iter().find(|code| code.as_str().eq_ignore_ascii_case(wanted));
+        found.copied().ok_or_else(|| UnknownCode(wanted.chars().take(40).collect()))
     }
 }
 
@@ -687,18 +669,8 @@ pub fn book_page() -> String {
     );
     for (prefix, heading) in GROUPS {
         page.push_str(&format!("\n## {heading}\n"));
-        for code in Code::ALL
-            .iter()
-            .filter(|code| code.as_str().starts_with(prefix))
-        {
-            let CodeInfo {
-                code,
-                title,
-                explanation,
-                cause,
-                cure,
-                ..
-            } = code.info();
+        for code in Code::ALL.iter().filter(|code| code.as_str().starts_with(prefix)) {
+            let CodeInfo { code, title, explanation, cause, cure, .. } = code.info();
             let anchor = code.to_ascii_lowercase();
             page.push_str(&format!(
                 "\n### {code}: {title} {{#{anchor}}}\n\n{explanation}\n\n*Likely cause.* {cause}\n\n*Cure.* {cure}\n"
@@ -715,12 +687,7 @@ mod tests {
     #[test]
     fn codes_are_unique_and_in_order() {
         for pair in Code::ALL.windows(2) {
-            assert!(
-                pair[0].as_str() < pair[1].as_str(),
-                "{} before {}",
-                pair[0],
-                pair[1]
-            );
+            assert!(pair[0].as_str() < pair[1].as_str(), "{} before {}", pair[0], pair[1]);
             assert!(pair[0] < pair[1]);
         }
     }
@@ -730,16 +697,9 @@ mod tests {
         for &code in Code::ALL {
             let text = code.as_str();
             assert_eq!(text.len(), 5, "{text}");
-            assert!(
-                text[1..].bytes().all(|byte| byte.is_ascii_digit()),
-                "{text}"
-            );
+            assert!(text[1..].bytes().all(|byte| byte.is_ascii_digit()), "{text}");
             assert_ne!(code.group(), "Others", "{text}");
-            let expected = if text.starts_with('F') {
-                Severity::Error
-            } else {
-                Severity::Warning
-            };
+            let expected = if text.starts_with('F') { Severity::Error } else { Severity::Warning };
             assert_eq!(code.info().severity, expected, "{text}");
         }
     }
@@ -751,10 +711,7 @@ mod tests {
             for text in [info.explanation, info.cause, info.cure] {
                 assert!(text.len() > 5 && text.ends_with('.'), "{code}: {text:?}");
             }
-            assert!(
-                !info.title.is_empty() && !info.title.ends_with('.'),
-                "{code}"
-            );
+            assert!(!info.title.is_empty() && !info.title.ends_with('.'), "{code}");
             assert!(code.explain().contains(info.cure));
         }
     }
@@ -782,11 +739,7 @@ mod tests {
     fn the_book_page_holds_every_code_once() {
         let page = book_page();
         for code in Code::ALL {
-            assert_eq!(
-                page.matches(&format!("\n### {code}: ")).count(),
-                1,
-                "{code}"
-            );
+            assert_eq!(page.matches(&format!("\n### {code}: ")).count(), 1, "{code}");
         }
         assert_eq!(page.matches("\n### ").count(), Code::ALL.len());
         assert_eq!(page.matches("\n## ").count(), GROUPS.len());

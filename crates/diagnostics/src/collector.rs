@@ -40,24 +40,13 @@ impl Diagnostics {
 
     /// Nothing reported yet; at most `cap` (at least one) of each code will be kept.
     pub fn with_cap(cap: usize) -> Self {
-        Diagnostics {
-            items: Vec::new(),
-            kinds: BTreeMap::new(),
-            cap: cap.max(1),
-        }
+        Diagnostics { items: Vec::new(), kinds: BTreeMap::new(), cap: cap.max(1) }
     }
 
     /// Adds a problem.
     pub fn push(&mut self, diagnostic: Diagnostic) {
-        let kind = self
-            .kinds
-            .entry((diagnostic.code(), diagnostic.severity()))
-            .or_default();
-        if kind
-            .kept
-            .iter()
-            .any(|&index| self.items[index].repeats(&diagnostic))
-        {
+        let kind = self.kinds.entry((diagnostic.code(), diagnostic.severity())).or_default();
+        if kind.kept.iter().any(|&index| self.items[index].repeats(&diagnostic)) {
             return;
         }
         if kind.kept.len() < self.cap {
@@ -84,11 +73,7 @@ impl Diagnostics {
     /// The value if there are no errors, else all diagnostics. Warnings are lost with the value; to keep them, ask
     /// [`has_errors`](Self::has_errors).
     pub fn into_result<T>(self, value: T) -> Result<T, Diagnostics> {
-        if self.has_errors() {
-            Err(self)
-        } else {
-            Ok(value)
-        }
+        if self.has_errors() { Err(self) } else { Ok(value) }
     }
 
     /// Whether nothing was reported.
@@ -173,11 +158,7 @@ impl Diagnostics {
         .into_iter()
         .flatten()
         .collect();
-        if parts.is_empty() {
-            "no problems".into()
-        } else {
-            parts.join(", ")
-        }
+        if parts.is_empty() { "no problems".into() } else { parts.join(", ") }
     }
 }
 
@@ -204,9 +185,7 @@ impl From<Diagnostic> for Diagnostics {
 
 impl Extend<Diagnostic> for Diagnostics {
     fn extend<I: IntoIterator<Item = Diagnostic>>(&mut self, diagnostics: I) {
-        diagnostics
-            .into_iter()
-            .for_each(|diagnostic| self.push(diagnostic));
+        diagnostics.into_iter().for_each(|diagnostic| self.push(diagnostic));
     }
 }
 
@@ -251,9 +230,8 @@ mod tests {
         };
         let on =
             |name: &str| Diagnostic::new(Code::UnknownKey, "unknown").on(Place::component(name));
-        let found: Diagnostics = [at(1), at(1), at(2), on("a"), on("a"), on("b")]
-            .into_iter()
-            .collect();
+        let found: Diagnostics =
+            [at(1), at(1), at(2), on("a"), on("a"), on("b")].into_iter().collect();
         assert_eq!((found.errors(), found.iter().count()), (4, 4));
     }
 
@@ -264,28 +242,19 @@ mod tests {
         found.push(Diagnostic::new(Code::Diverged, "pressure is NaN"));
         assert_eq!(found.iter().count(), 51);
         assert_eq!((found.errors(), found.warnings()), (1, 1000));
-        assert_eq!(
-            found.more().collect::<Vec<_>>(),
-            [(Code::Cavitation, Severity::Warning, 950)]
-        );
+        assert_eq!(found.more().collect::<Vec<_>>(), [(Code::Cavitation, Severity::Warning, 950)]);
         assert_eq!(found.summary(), "1 error, 1000 warnings");
 
         let mut all = Diagnostics::new();
         all.absorb(found.clone());
         all.absorb(found);
-        assert_eq!(
-            (all.errors(), all.iter().count(), all.warnings()),
-            (1, 51, 50 + 2 * 950)
-        );
+        assert_eq!((all.errors(), all.iter().count(), all.warnings()), (1, 51, 50 + 2 * 950));
     }
 
     #[test]
     fn the_order_is_that_of_the_files_then_of_reporting() {
         let mut sources = SourceMap::new();
-        let (a, b) = (
-            sources.add("a", "0123456789"),
-            sources.add("b", "0123456789"),
-        );
+        let (a, b) = (sources.add("a", "0123456789"), sources.add("b", "0123456789"));
         let mut found = Diagnostics::new();
         found.push(Diagnostic::new(Code::Diverged, "5"));
         found.push(Diagnostic::new(Code::UnknownKey, "4").at(sources.span(b, 1..2), ""));
@@ -293,21 +262,14 @@ mod tests {
         found.push(Diagnostic::new(Code::WrongType, "1").at(sources.span(a, 2..3), ""));
         found.push(Diagnostic::new(Code::MissingKey, "2").at(sources.span(a, 2..3), ""));
         found.push(Diagnostic::new(Code::NotConverged, "6"));
-        let order: String = found
-            .sorted()
-            .iter()
-            .map(|diagnostic| diagnostic.message())
-            .collect();
+        let order: String = found.sorted().iter().map(|diagnostic| diagnostic.message()).collect();
         assert_eq!(order, "123456");
     }
 
     #[test]
     fn the_exit_code_tells_who_can_cure_it() {
         let code = |codes: &[Code]| {
-            let found: Diagnostics = codes
-                .iter()
-                .map(|&code| Diagnostic::new(code, ""))
-                .collect();
+            let found: Diagnostics = codes.iter().map(|&code| Diagnostic::new(code, "")).collect();
             found.exit_code()
         };
         assert_eq!(code(&[]), 0);
@@ -322,14 +284,8 @@ mod tests {
         let mut found = Diagnostics::new();
         assert_eq!(found.take(Ok(1)), Some(1));
         assert_eq!(found.clone().into_result(1).unwrap(), 1);
-        assert_eq!(
-            found.take::<u8>(Err(Diagnostic::new(Code::UnknownKey, "x"))),
-            None
-        );
-        assert_eq!(
-            found.into_result(1).unwrap_err().to_string(),
-            "error[F0104]: x"
-        );
+        assert_eq!(found.take::<u8>(Err(Diagnostic::new(Code::UnknownKey, "x"))), None);
+        assert_eq!(found.into_result(1).unwrap_err().to_string(), "error[F0104]: x");
         assert!(Diagnostics::default().is_empty());
     }
 }

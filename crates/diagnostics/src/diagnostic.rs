@@ -27,18 +27,12 @@ pub struct Place {
 impl Place {
     /// A component, by its path.
     pub fn component(path: impl Into<String>) -> Self {
-        Place {
-            component: Some(path.into()),
-            ..Place::default()
-        }
+        Place { component: Some(path.into()), ..Place::default() }
     }
 
     /// A parameter or setting of the circuit itself, as `run.step`.
     pub fn setting(name: impl Into<String>) -> Self {
-        Place {
-            parameter: Some(name.into()),
-            ..Place::default()
-        }
+        Place { parameter: Some(name.into()), ..Place::default() }
     }
 
     /// Narrows the place to a port.
@@ -56,16 +50,8 @@ impl Place {
 
 impl fmt::Display for Place {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let own = if self.component.is_some() {
-            "parameter"
-        } else {
-            "setting"
-        };
-        let parts = [
-            ("component", &self.component),
-            ("port", &self.port),
-            (own, &self.parameter),
-        ];
+        let own = if self.component.is_some() { "parameter" } else { "setting" };
+        let parts = [("component", &self.component), ("port", &self.port), (own, &self.parameter)];
         let mut separator = "";
         for (kind, name) in parts {
             if let Some(name) = name {
@@ -144,10 +130,7 @@ impl Diagnostic {
 
     /// Points at the culprit. A second call replaces the first.
     pub fn at(mut self, span: Span, text: impl Into<String>) -> Self {
-        self.0.primary = Some(Label {
-            span,
-            text: text.into(),
-        });
+        self.0.primary = Some(Label { span, text: text.into() });
         self
     }
 
@@ -161,10 +144,7 @@ impl Diagnostic {
 
     /// Points at another place that has to do with it.
     pub fn also(mut self, span: Span, text: impl Into<String>) -> Self {
-        self.0.secondary.push(Label {
-            span,
-            text: text.into(),
-        });
+        self.0.secondary.push(Label { span, text: text.into() });
         self
     }
 
@@ -256,13 +236,7 @@ impl Diagnostic {
 /// One line, without the place in the file: `error[F0302]: …`.
 impl fmt::Display for Diagnostic {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "{}[{}]: {}",
-            self.severity(),
-            self.code(),
-            self.message()
-        )
+        write!(f, "{}[{}]: {}", self.severity(), self.code(), self.message())
     }
 }
 
@@ -274,30 +248,16 @@ mod tests {
 
     #[test]
     fn the_severity_is_the_code_s_unless_said_otherwise() {
-        assert_eq!(
-            Diagnostic::new(Code::UnknownKey, "").severity(),
-            Severity::Error
-        );
-        assert_eq!(
-            Diagnostic::new(Code::Cavitation, "").severity(),
-            Severity::Warning
-        );
+        assert_eq!(Diagnostic::new(Code::UnknownKey, "").severity(), Severity::Error);
+        assert_eq!(Diagnostic::new(Code::Cavitation, "").severity(), Severity::Warning);
         assert!(Diagnostic::error(Code::Cavitation, "").is_error());
-        assert_eq!(
-            Diagnostic::remark(Code::Cavitation, "").severity(),
-            Severity::Note
-        );
+        assert_eq!(Diagnostic::remark(Code::Cavitation, "").severity(), Severity::Note);
     }
 
     #[test]
     fn a_place_reads_from_the_component_inwards() {
-        let place = Place::component("boom.pump")
-            .port("outlet")
-            .parameter("pressure");
-        assert_eq!(
-            place.to_string(),
-            "component `boom.pump`, port `outlet`, parameter `pressure`"
-        );
+        let place = Place::component("boom.pump").port("outlet").parameter("pressure");
+        assert_eq!(place.to_string(), "component `boom.pump`, port `outlet`, parameter `pressure`");
         assert_eq!(Place::setting("run.step").to_string(), "setting `run.step`");
     }
 
@@ -305,10 +265,7 @@ mod tests {
     fn an_unknown_name_lists_the_near_ones_or_the_few() {
         let unknown = |name| Diagnostic::new(Code::UnknownKey, "").suggest(name, ["bore", "rod"]);
         assert_eq!(unknown("bor").helps(), ["did you mean `bore`?"]);
-        assert_eq!(
-            unknown("viscosity").helps(),
-            ["valid here: `bore` or `rod`"]
-        );
+        assert_eq!(unknown("viscosity").helps(), ["valid here: `bore` or `rod`"]);
         let many: Vec<String> = (0..99).map(|i| format!("{i}{i}{i}{i}")).collect();
         let unknown = Diagnostic::new(Code::UnknownKey, "")
             .suggest("viscosity", many.iter().map(String::as_str));

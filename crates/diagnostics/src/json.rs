@@ -15,9 +15,7 @@ impl Diagnostic {
     pub fn to_json(&self, sources: &SourceMap) -> String {
         let mut out = String::from("{");
         pair(&mut out, "code", |out| string(out, self.code().as_str()));
-        pair(&mut out, "severity", |out| {
-            string(out, &self.severity().to_string())
-        });
+        pair(&mut out, "severity", |out| string(out, &self.severity().to_string()));
         pair(&mut out, "message", |out| string(out, self.message()));
         location(&mut out, sources, self.primary().map(|label| label.span));
         pair(&mut out, "label", |out| {
@@ -27,9 +25,7 @@ impl Diagnostic {
         pair(&mut out, "component", |out| {
             optional(out, place.and_then(|place| place.component.as_deref()))
         });
-        pair(&mut out, "port", |out| {
-            optional(out, place.and_then(|place| place.port.as_deref()))
-        });
+        pair(&mut out, "port", |out| optional(out, place.and_then(|place| place.port.as_deref())));
         pair(&mut out, "parameter", |out| {
             optional(out, place.and_then(|place| place.parameter.as_deref()))
         });
@@ -41,12 +37,8 @@ impl Diagnostic {
                 out.push('}');
             });
         });
-        pair(&mut out, "notes", |out| {
-            list(out, self.notes(), |out, note| string(out, note))
-        });
-        pair(&mut out, "help", |out| {
-            list(out, self.helps(), |out, help| string(out, help))
-        });
+        pair(&mut out, "notes", |out| list(out, self.notes(), |out, note| string(out, note)));
+        pair(&mut out, "help", |out| list(out, self.helps(), |out, help| string(out, help)));
         out.push('}');
         out
     }
@@ -56,13 +48,9 @@ impl Diagnostics {
     /// All diagnostics as one JSON object, one diagnostic per line, by file and position.
     pub fn to_json(&self, sources: &SourceMap) -> String {
         let mut out = String::from("{");
-        pair(&mut out, "exit_code", |out| {
-            number(out, self.exit_code().into())
-        });
+        pair(&mut out, "exit_code", |out| number(out, self.exit_code().into()));
         pair(&mut out, "errors", |out| number(out, self.errors() as u64));
-        pair(&mut out, "warnings", |out| {
-            number(out, self.warnings() as u64)
-        });
+        pair(&mut out, "warnings", |out| number(out, self.warnings() as u64));
         pair(&mut out, "diagnostics", |out| {
             list(out, &self.sorted(), |out, diagnostic| {
                 out.push('\n');
@@ -86,15 +74,10 @@ impl Diagnostics {
 
 fn location(out: &mut String, sources: &SourceMap, span: Option<Span>) {
     let found = span.and_then(|span| Some((sources.get(span.source)?, span)));
-    pair(out, "file", |out| {
-        optional(out, found.map(|(source, _)| source.name()))
-    });
+    pair(out, "file", |out| optional(out, found.map(|(source, _)| source.name())));
     let ends = found.map(|(source, span)| {
         let range = source.clamp(span);
-        (
-            source.position(range.start as u32),
-            source.position(range.end as u32),
-        )
+        (source.position(range.start as u32), source.position(range.end as u32))
     });
     let keys = ["line", "column", "end_line", "end_column"];
     let values = ends.map(|(start, end)| [start.line, start.column, end.line, end.column]);

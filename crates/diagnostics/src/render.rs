@@ -39,10 +39,8 @@ impl Diagnostics {
     /// cap at the end.
     pub fn render(&self, sources: &SourceMap, color: bool, width: usize) -> String {
         let sorted = self.sorted();
-        let mut parts: Vec<String> = sorted
-            .into_iter()
-            .map(|diagnostic| diagnostic.render(sources, color, width))
-            .collect();
+        let mut parts: Vec<String> =
+            sorted.into_iter().map(|diagnostic| diagnostic.render(sources, color, width)).collect();
         for (code, severity, more) in self.more() {
             let paint = Paint::new(color, severity);
             let head = paint.severity(&format!("{severity}[{code}]"));
@@ -113,10 +111,8 @@ impl Page {
     fn diagnostic(&mut self, diagnostic: &Diagnostic, sources: &SourceMap) {
         let head = format!("{}[{}]", diagnostic.severity(), diagnostic.code());
         let message = indented(diagnostic.message(), head.len() + 2);
-        let (head, message) = (
-            self.paint.severity(&head),
-            self.paint.strong(&format!(": {message}")),
-        );
+        let (head, message) =
+            (self.paint.severity(&head), self.paint.strong(&format!(": {message}")));
         self.line(&format!("{head}{message}"));
 
         self.snippets(diagnostic, sources);
@@ -140,13 +136,7 @@ impl Page {
             .primary()
             .map(|label| (label, true))
             .into_iter()
-            .chain(
-                diagnostic
-                    .secondary()
-                    .iter()
-                    .take(MOST_LABELS)
-                    .map(|label| (label, false)),
-            )
+            .chain(diagnostic.secondary().iter().take(MOST_LABELS).map(|label| (label, false)))
             .filter(|(label, _)| sources.get(label.span.source).is_some())
             .collect();
 
@@ -161,28 +151,16 @@ impl Page {
         let mut sections = Vec::new();
         for id in files {
             let source = sources.get(id).expect("filtered above");
-            let own: Vec<_> = labels
-                .iter()
-                .copied()
-                .filter(|(label, _)| label.span.source == id)
-                .collect();
-            let mut marks: Vec<Mark> = own
-                .iter()
-                .flat_map(|&(label, primary)| marks(source, label, primary))
-                .collect();
+            let own: Vec<_> =
+                labels.iter().copied().filter(|(label, _)| label.span.source == id).collect();
+            let mut marks: Vec<Mark> =
+                own.iter().flat_map(|&(label, primary)| marks(source, label, primary)).collect();
             marks.sort_by_key(|mark| (mark.line, !mark.primary, mark.range.start));
             let position = source.position(source.clamp(own[0].0.span).start as u32);
-            sections.push((
-                source,
-                format!("{}:{position}", one_line(source.name())),
-                marks,
-            ));
+            sections.push((source, format!("{}:{position}", one_line(source.name())), marks));
         }
-        let last_line = sections
-            .iter()
-            .flat_map(|section| section.2.last())
-            .map(|mark| mark.line)
-            .max();
+        let last_line =
+            sections.iter().flat_map(|section| section.2.last()).map(|mark| mark.line).max();
         let gutter = last_line.map_or(2, |line| line.to_string().len());
 
         let place = diagnostic.place().map(|place| one_line(&place.to_string()));
@@ -211,10 +189,7 @@ impl Page {
 
     /// A line behind the frame: `41 | text`.
     fn framed(&mut self, gutter: usize, number: &str, text: &str) {
-        let line = format!(
-            "{} {text}",
-            self.paint.frame(&format!("{number:>gutter$} |"))
-        );
+        let line = format!("{} {text}", self.paint.frame(&format!("{number:>gutter$} |")));
         self.line(&line);
     }
 
@@ -240,10 +215,7 @@ impl Page {
             // Usually one window shows all marks of a line; those far away on a long line get their own.
             let mut window: Option<Window> = None;
             for mark in group {
-                if !window
-                    .as_ref()
-                    .is_some_and(|window| window.shows(mark.anchor))
-                {
+                if !window.as_ref().is_some_and(|window| window.shows(mark.anchor)) {
                     let fresh = Window::new(text, mark.anchor, budget);
                     self.framed(gutter, &number.to_string(), &fresh.shown());
                     window = Some(fresh);
@@ -263,21 +235,14 @@ impl Page {
             let mut text = String::new();
             for (index, line) in clipped(mark.text).split('\n').enumerate() {
                 let margin = if index == 0 { 1 } else { column + length + 1 };
-                let _ = write!(
-                    text,
-                    "{}{:margin$}{line}",
-                    if index == 0 { &sign } else { "\n" },
-                    ""
-                );
+                let _ =
+                    write!(text, "{}{:margin$}{line}", if index == 0 { &sign } else { "\n" }, "");
             }
             text
         };
         for (index, line) in text.split('\n').enumerate() {
-            let line = if mark.primary {
-                self.paint.severity(line)
-            } else {
-                self.paint.frame(line)
-            };
+            let line =
+                if mark.primary { self.paint.severity(line) } else { self.paint.frame(line) };
             let column = if index == 0 { column } else { 0 };
             self.framed(gutter, "", &format!("{:column$}{line}", ""));
         }
@@ -298,13 +263,8 @@ fn marks<'a>(source: &Source, label: &'a Label, primary: bool) -> Vec<Mark<'a>> 
     let last_line = source.line_range(last);
     let start = range.start.min(first_line.end) - first_line.start;
     let stop = |end: usize, line: &Range<usize>| end.min(line.end).saturating_sub(line.start);
-    let mark = |line, range: Range<usize>, anchor, text| Mark {
-        line,
-        range,
-        anchor,
-        primary,
-        text,
-    };
+    let mark =
+        |line, range: Range<usize>, anchor, text| Mark { line, range, anchor, primary, text };
     if first == last {
         let end = stop(end.max(range.start), &first_line).max(start);
         return vec![mark(first, start..end, start, label.text.as_str())];
@@ -328,10 +288,7 @@ impl<'a> Window<'a> {
     /// A part at most `budget` columns wide that holds the byte `anchor`, with the cut signs.
     fn new(line: &'a str, anchor: usize, budget: usize) -> Self {
         if fit(line.chars(), budget) == line.len() {
-            return Window {
-                line,
-                range: 0..line.len(),
-            };
+            return Window { line, range: 0..line.len() };
         }
         let inner = budget - 2 * CUT.len();
         // More of what follows than of what precedes: the marked text runs to the right.
@@ -340,10 +297,7 @@ impl<'a> Window<'a> {
         if end == line.len() {
             start = end - fit(line.chars().rev(), inner);
         }
-        Window {
-            line,
-            range: start..end,
-        }
+        Window { line, range: start..end }
     }
 
     fn shows(&self, offset: usize) -> bool {
@@ -357,9 +311,7 @@ impl<'a> Window<'a> {
 
     fn shown(&self) -> String {
         let mut text = String::from(self.lead());
-        self.line[self.range.clone()]
-            .chars()
-            .for_each(|c| push_visible(&mut text, c));
+        self.line[self.range.clone()].chars().for_each(|c| push_visible(&mut text, c));
         if self.range.end < self.line.len() {
             text.push_str(CUT);
         }
@@ -371,10 +323,7 @@ impl<'a> Window<'a> {
         let inside = |offset: usize| offset.clamp(self.range.start, self.range.end);
         let (start, end) = (inside(range.start), inside(range.end));
         let width = |range: Range<usize>| self.line[range].chars().map(columns_of).sum::<usize>();
-        (
-            self.lead().len() + width(self.range.start..start),
-            width(start..end).max(1),
-        )
+        (self.lead().len() + width(self.range.start..start), width(start..end).max(1))
     }
 }
 
@@ -431,11 +380,7 @@ fn clipped(text: &str) -> String {
             shown.push_str(CUT);
             break;
         }
-        if c == '\n' {
-            shown.push(c)
-        } else {
-            push_visible(&mut shown, c)
-        }
+        if c == '\n' { shown.push(c) } else { push_visible(&mut shown, c) }
     }
     shown
 }

@@ -29,11 +29,7 @@ impl Span {
     /// The bytes `range` of `source`. Offsets beyond 4 GiB are clamped.
     pub fn new(source: SourceId, range: Range<usize>) -> Self {
         let offset = |at: usize| u32::try_from(at).unwrap_or(u32::MAX);
-        Span {
-            source,
-            start: offset(range.start),
-            end: offset(range.end),
-        }
+        Span { source, start: offset(range.start), end: offset(range.end) }
     }
 
     /// The smallest span that holds both; `self` if the other lies in another file.
@@ -83,14 +79,8 @@ impl Source {
             false => text,
         };
         let ends = text.bytes().enumerate().filter(|&(_, byte)| byte == b'\n');
-        let line_starts = std::iter::once(0)
-            .chain(ends.map(|(at, _)| at as u32 + 1))
-            .collect();
-        Source {
-            name,
-            text,
-            line_starts,
-        }
+        let line_starts = std::iter::once(0).chain(ends.map(|(at, _)| at as u32 + 1)).collect();
+        Source { name, text, line_starts }
     }
 
     /// The name, as the user typed it.
@@ -139,24 +129,18 @@ impl Source {
         } else {
             before
         };
-        Position {
-            line,
-            column: before.chars().count() as u32 + 1,
-        }
+        Position { line, column: before.chars().count() as u32 + 1 }
     }
 
     /// Number (from 1) of the line that holds a byte.
     pub(crate) fn line_of(&self, offset: usize) -> u32 {
-        self.line_starts
-            .partition_point(|&start| start as usize <= offset) as u32
+        self.line_starts.partition_point(|&start| start as usize <= offset) as u32
     }
 
     /// The span as a byte range that is safe to slice with: ordered, inside the text, on character boundaries.
     pub(crate) fn clamp(&self, span: Span) -> Range<usize> {
         let start = self.text.floor_char_boundary(span.start as usize);
-        let end = self
-            .text
-            .ceil_char_boundary((span.end as usize).min(self.text.len()));
+        let end = self.text.ceil_char_boundary((span.end as usize).min(self.text.len()));
         start..end.max(start)
     }
 }
@@ -194,10 +178,7 @@ impl SourceMap {
         };
         let at = bytes.utf8_error().valid_up_to();
         let bytes = bytes.as_bytes();
-        let message = format!(
-            "`{name}` is not UTF-8 text: byte {at} is 0x{:02X}",
-            bytes[at]
-        );
+        let message = format!("`{name}` is not UTF-8 text: byte {at} is 0x{:02X}", bytes[at]);
         let help = match bytes {
             [0xFF, 0xFE, ..] | [0xFE, 0xFF, ..] => "it looks like UTF-16; save it as UTF-8",
             _ if bytes[..bytes.len().min(1024)].contains(&0) => {
@@ -208,9 +189,7 @@ impl SourceMap {
         let id = self.add(name, String::from_utf8_lossy(bytes).into_owned());
         // The text up to the first bad byte is unchanged, so its offset holds in the repaired text too.
         let span = Span::new(id, at..at + char::REPLACEMENT_CHARACTER.len_utf8());
-        Err(Diagnostic::error(Code::NotUtf8, message)
-            .at(span, "not a character")
-            .help(help))
+        Err(Diagnostic::error(Code::NotUtf8, message).at(span, "not a character").help(help))
     }
 
     /// The file, or `None` if the id comes from another map.
@@ -220,10 +199,7 @@ impl SourceMap {
 
     /// All files, in the order in which they were added.
     pub fn iter(&self) -> impl Iterator<Item = (SourceId, &Source)> {
-        self.sources
-            .iter()
-            .enumerate()
-            .map(|(index, source)| (SourceId(index as u32), source))
+        self.sources.iter().enumerate().map(|(index, source)| (SourceId(index as u32), source))
     }
 
     /// Shorthand for [`Span::new`].
@@ -233,8 +209,7 @@ impl SourceMap {
 
     /// The text under a span, clamped to the file; empty for a file of another map.
     pub fn slice(&self, span: Span) -> &str {
-        self.get(span.source)
-            .map_or("", |source| &source.text[source.clamp(span)])
+        self.get(span.source).map_or("", |source| &source.text[source.clamp(span)])
     }
 
     /// File name and position of the start of a span, as `servo.toml:41:22`.
@@ -258,28 +233,17 @@ mod tests {
 
     #[test]
     fn lines_and_columns_count_from_one() {
-        assert_eq!(
-            positions("ab\nc"),
-            [(1, 1), (1, 2), (1, 3), (2, 1), (2, 2), (2, 2)]
-        );
+        assert_eq!(positions("ab\nc"), [(1, 1), (1, 2), (1, 3), (2, 1), (2, 2), (2, 2)]);
         assert_eq!(positions(""), [(1, 1), (1, 1)]);
         assert_eq!(positions("\n"), [(1, 1), (2, 1), (2, 1)]);
     }
 
     #[test]
     fn both_bytes_of_a_crlf_are_the_end_of_their_line() {
-        assert_eq!(
-            positions("a\r\nb"),
-            [(1, 1), (1, 2), (1, 2), (2, 1), (2, 2), (2, 2)]
-        );
+        assert_eq!(positions("a\r\nb"), [(1, 1), (1, 2), (1, 2), (2, 1), (2, 2), (2, 2)]);
         let source = Source::new("t".into(), "a\r\nb\r\n".into());
         assert_eq!(
-            (
-                source.line(1),
-                source.line(2),
-                source.line(3),
-                source.line(9)
-            ),
+            (source.line(1), source.line(2), source.line(3), source.line(9)),
             ("a", "b", "", "")
         );
         assert_eq!(source.line_count(), 3);
@@ -287,10 +251,7 @@ mod tests {
 
     #[test]
     fn columns_are_characters_not_bytes() {
-        assert_eq!(
-            positions("µ\tx"),
-            [(1, 1), (1, 1), (1, 2), (1, 3), (1, 4), (1, 4)]
-        );
+        assert_eq!(positions("µ\tx"), [(1, 1), (1, 1), (1, 2), (1, 3), (1, 4), (1, 4)]);
     }
 
     #[test]
@@ -303,17 +264,14 @@ mod tests {
     #[test]
     fn a_file_that_is_not_utf8_is_refused_at_its_first_bad_byte() {
         let mut sources = SourceMap::new();
-        let error = sources
-            .add_bytes("old.toml", b"title = \"Zylinder f\xFCr\"".to_vec())
-            .unwrap_err();
+        let error =
+            sources.add_bytes("old.toml", b"title = \"Zylinder f\xFCr\"".to_vec()).unwrap_err();
         assert_eq!(error.code(), Code::NotUtf8);
         let span = error.primary().unwrap().span;
         assert_eq!(sources.describe(span).unwrap(), "old.toml:1:20");
         assert_eq!(sources.slice(span), "\u{fffd}");
 
-        let error = sources
-            .add_bytes("wide.toml", b"\xFF\xFEt\0".to_vec())
-            .unwrap_err();
+        let error = sources.add_bytes("wide.toml", b"\xFF\xFEt\0".to_vec()).unwrap_err();
         assert!(error.helps()[0].contains("UTF-16"));
         assert!(sources.add_bytes("good.toml", "µ".into()).is_ok());
         assert_eq!(sources.iter().count(), 3);
@@ -325,9 +283,6 @@ mod tests {
         let (a, b) = (sources.add("a", "0123456789"), sources.add("b", ""));
         let joined = sources.span(a, 2..3).to(sources.span(a, 6..8));
         assert_eq!(sources.slice(joined), "234567");
-        assert_eq!(
-            sources.span(a, 2..3).to(sources.span(b, 0..0)),
-            sources.span(a, 2..3)
-        );
+        assert_eq!(sources.span(a, 2..3).to(sources.span(b, 0..0)), sources.span(a, 2..3));
     }
 }

@@ -35,11 +35,7 @@ pub fn list_names<'a>(names: impl IntoIterator<Item = &'a str>) -> String {
 
 fn letters(name: &str) -> Vec<char> {
     let plain = |c| if matches!(c, '-' | ' ') { '_' } else { c };
-    name.chars()
-        .take(LONGEST + 1)
-        .flat_map(char::to_lowercase)
-        .map(plain)
-        .collect()
+    name.chars().take(LONGEST + 1).flat_map(char::to_lowercase).map(plain).collect()
 }
 
 /// Lower is closer; `None` is not close at all. A part ranks behind every misspelling.
@@ -55,11 +51,8 @@ fn score(name: &[char], candidate: &[char]) -> Option<usize> {
             return Some(distance);
         }
     }
-    let (short, long) = if name.len() < candidate.len() {
-        (name, candidate)
-    } else {
-        (candidate, name)
-    };
+    let (short, long) =
+        if name.len() < candidate.len() { (name, candidate) } else { (candidate, name) };
     let part = short.len() >= 3 && long.windows(short.len()).any(|window| window == short);
     part.then_some(LONGEST + long.len() - short.len())
 }

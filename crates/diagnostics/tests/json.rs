@@ -63,8 +63,5 @@ fn a_collection_holds_counts_and_exit_code() {
         (&json!(2), &json!(3), &json!(1))
     );
     assert_eq!(value["diagnostics"].as_array().unwrap().len(), 2);
-    assert_eq!(
-        value["more"],
-        json!([{ "code": "F0104", "severity": "error", "count": 2 }])
-    );
+    assert_eq!(value["more"], json!([{ "code": "F0104", "severity": "error", "count": 2 }]));
 }

@@ -10,12 +10,7 @@ fn file(name: &str, text: &str) -> (SourceMap, SourceId) {
 
 /// The span of the first occurrence of `part`.
 fn find(sources: &SourceMap, id: SourceId, part: &str) -> Span {
-    let start = sources
-        .get(id)
-        .unwrap()
-        .text()
-        .find(part)
-        .expect("part of the text");
+    let start = sources.get(id).unwrap().text().find(part).expect("part of the text");
     sources.span(id, start..start + part.len())
 }
 
@@ -30,10 +25,7 @@ fn marks(rendered: &str, sign: char) -> (usize, usize) {
         .rfind(|line| line.contains(" | ") && line.contains(sign))
         .expect("a marked line");
     let start = line.chars().position(|c| c == sign).unwrap();
-    (
-        start,
-        line.chars().skip(start).take_while(|&c| c == sign).count(),
-    )
+    (start, line.chars().skip(start).take_while(|&c| c == sign).count())
 }
 
 #[test]
@@ -44,10 +36,7 @@ fn a_wrong_dimension() {
         Code::WrongDimension,
         "`relief.cracking_pressure` is a pressure, but \"120 l/min\" is a volume flow",
     )
-    .at(
-        find(&sources, id, "\"120 l/min\""),
-        "expected a pressure such as \"120 bar\", \"12 MPa\"",
-    )
+    .at(find(&sources, id, "\"120 l/min\""), "expected a pressure such as \"120 bar\", \"12 MPa\"")
     .help("did you mean `nominal_flow`?");
     assert_eq!(
         show(&sources, diagnostic),
@@ -69,10 +58,7 @@ fn several_labels_notes_and_helps() {
     let diagnostic =
         Diagnostic::error(Code::PortConnectedTwice, "`pump.outlet` is connected twice")
             .at(sources.span(id, again..again + 13), "connected again here")
-            .also(
-                find(&sources, id, "\"pump.outlet\""),
-                "first connected here",
-            )
+            .also(find(&sources, id, "\"pump.outlet\""), "first connected here")
             .also(find(&sources, id, "# x"), "")
             .note("a junction is one volume")
             .help("name all partners in one connection:\nto = [\"valve.p\", \"relief.inlet\"]");
@@ -143,10 +129,7 @@ error[F0804]: two points
     // A line left out alone would need as much room as its sign.
     let three = sources.span(id, 9..29);
     assert_eq!(
-        show(
-            &sources,
-            Diagnostic::error(Code::TableTooShort, "two points").at(three, "")
-        ),
+        show(&sources, Diagnostic::error(Code::TableTooShort, "two points").at(three, "")),
         "\
 error[F0804]: two points
  --> t.toml:1:10
@@ -208,10 +191,8 @@ fn tabs_and_wide_characters_do_not_misplace_the_mark() {
         assert!(!rendered.contains(['\t', '\u{1b}']));
     }
     let (sources, id) = file("t", "a = \"油圧\"");
-    let rendered = show(
-        &sources,
-        Diagnostic::error(Code::WrongType, "m").at(find(&sources, id, "油圧"), ""),
-    );
+    let rendered =
+        show(&sources, Diagnostic::error(Code::WrongType, "m").at(find(&sources, id, "油圧"), ""));
     assert_eq!(marks(&rendered, '^'), (4 + 5, 4));
 }
 
@@ -219,10 +200,7 @@ fn tabs_and_wide_characters_do_not_misplace_the_mark() {
 fn crlf_files_look_like_others() {
     let body = |text: &str| {
         let (sources, id) = file("t", text);
-        show(
-            &sources,
-            Diagnostic::error(Code::WrongType, "m").at(find(&sources, id, "BAD"), "x"),
-        )
+        show(&sources, Diagnostic::error(Code::WrongType, "m").at(find(&sources, id, "BAD"), "x"))
     };
     assert_eq!(body("a = 1\r\nb = BAD\r\n"), body("a = 1\nb = BAD\n"));
 }
@@ -236,10 +214,7 @@ fn the_end_of_a_file_can_be_marked() {
             Diagnostic::error(Code::InvalidToml, "m").at(sources.span(id, range), "here"),
         )
     };
-    assert_eq!(
-        at(10..10),
-        "error[F0101]: m\n --> t:2:1\n  |\n2 |\n  | ^ here\n"
-    );
+    assert_eq!(at(10..10), "error[F0101]: m\n --> t:2:1\n  |\n2 |\n  | ^ here\n");
     assert_eq!(
         at(9..10),
         "error[F0101]: m\n --> t:1:10\n  |\n1 | a = \"open\n  |          ^ here\n"
@@ -249,11 +224,7 @@ fn the_end_of_a_file_can_be_marked() {
 
 #[test]
 fn a_long_line_is_cut_around_the_mark() {
-    let text = format!(
-        "a = [{}BAD{}]",
-        "1, ".repeat(300_000),
-        ", 2".repeat(300_000)
-    );
+    let text = format!("a = [{}BAD{}]", "1, ".repeat(300_000), ", 2".repeat(300_000));
     let (sources, id) = file("t", &text);
     let rendered = show(
         &sources,
@@ -293,10 +264,8 @@ error[F0105]: m
 #[test]
 fn a_long_message_is_cut() {
     let sources = SourceMap::new();
-    let rendered = show(
-        &sources,
-        Diagnostic::error(Code::UnparsableQuantity, "x".repeat(1_000_000)),
-    );
+    let rendered =
+        show(&sources, Diagnostic::error(Code::UnparsableQuantity, "x".repeat(1_000_000)));
     assert!(rendered.len() < 3000);
 }
 
@@ -314,15 +283,9 @@ fn colours_change_nothing_but_colours() {
     let mut parts = colored.split('\x1b');
     plain.push_str(parts.next().unwrap());
     parts.for_each(|part| plain.push_str(part.split_once('m').unwrap().1));
-    let trimmed = |text: &str| {
-        text.lines()
-            .map(|line| line.trim_end().to_owned())
-            .collect::<Vec<_>>()
-    };
-    assert_eq!(
-        trimmed(&plain),
-        trimmed(&diagnostic.render(&sources, false, 80))
-    );
+    let trimmed =
+        |text: &str| text.lines().map(|line| line.trim_end().to_owned()).collect::<Vec<_>>();
+    assert_eq!(trimmed(&plain), trimmed(&diagnostic.render(&sources, false, 80)));
     assert_eq!(
         diagnostic.render(&sources, false, 80),
         "error[F0105]: m\n --> t:1:5\n  |\n1 | a = BAD\n  |     ^^^ two\n  |         lines\n  | - key\nnote: n\nhelp: h\n"

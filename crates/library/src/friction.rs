@@ -98,10 +98,7 @@ impl Friction<f64> {
         if p.model == FrictionModel::Lugre && p.coulomb <= 0.0 {
             return Err(Refusal::new(
                 "coulomb_friction",
-                format!(
-                    "the LuGre law divides by coulomb_friction, which is {} N",
-                    p.coulomb
-                ),
+                format!("the LuGre law divides by coulomb_friction, which is {} N", p.coulomb),
                 "give coulomb_friction a positive value, or choose friction = \"none\"",
             ));
         }
@@ -140,11 +137,7 @@ impl<T: Num> Friction<T> {
     /// bristles.
     #[inline(always)]
     pub fn dry(&self, velocity: T) -> T {
-        if self.has_bristles() {
-            T::zero()
-        } else {
-            self.amplitude(velocity)
-        }
+        if self.has_bristles() { T::zero() } else { self.amplitude(velocity) }
     }
 
     /// The step of the bristles from deflection `z` and velocity `v`; all zero without bristles.
@@ -187,19 +180,12 @@ impl<T: Num> Friction<T> {
         }
         let decay = self.bristle_stiffness * velocity.abs() / self.amplitude(velocity);
         let rate = velocity - decay * z;
-        (
-            self.bristle_stiffness * z + self.bristle_damping * rate,
-            rate,
-        )
+        (self.bristle_stiffness * z + self.bristle_damping * rate, rate)
     }
 
     /// Energy in the bristles, J.
     pub fn energy(&self, z: T) -> T {
-        if self.has_bristles() {
-            self.bristle_stiffness * z * z * 0.5
-        } else {
-            T::zero()
-        }
+        if self.has_bristles() { self.bristle_stiffness * z * z * 0.5 } else { T::zero() }
     }
 }
 
@@ -294,32 +280,16 @@ mod tests {
         };
         // The rate of decay is taken at the old velocity, which costs one order.
         let reference = run(1 << 17);
-        let (coarse, fine) = (
-            (run(1 << 9) - reference).abs(),
-            (run(1 << 10) - reference).abs(),
-        );
+        let (coarse, fine) = ((run(1 << 9) - reference).abs(), (run(1 << 10) - reference).abs());
         assert!((coarse / fine - 2.0).abs() < 0.3, "{}", coarse / fine);
     }
 
     #[test]
     fn contradictory_friction_is_refused() {
-        let smaller = FrictionParameters {
-            at_rest: Some(0.5),
-            ..PUBLISHED
-        };
-        assert_eq!(
-            Friction::new(&smaller).unwrap_err().parameter,
-            "static_friction"
-        );
-        let none = FrictionParameters {
-            coulomb: 0.0,
-            at_rest: None,
-            ..PUBLISHED
-        };
-        assert_eq!(
-            Friction::new(&none).unwrap_err().parameter,
-            "coulomb_friction"
-        );
+        let smaller = FrictionParameters { at_rest: Some(0.5), ..PUBLISHED };
+        assert_eq!(Friction::new(&smaller).unwrap_err().parameter, "static_friction");
+        let none = FrictionParameters { coulomb: 0.0, at_rest: None, ..PUBLISHED };
+        assert_eq!(Friction::new(&none).unwrap_err().parameter, "coulomb_friction");
     }
 
     proptest! {

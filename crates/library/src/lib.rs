@@ -5,6 +5,7 @@
 
 pub mod friction;
 pub mod hydraulic;
+pub mod mechanics;
 pub mod rotational;
 pub mod signal;
 pub mod translational;
@@ -14,12 +15,5 @@ use fluxline_core::circuit::Registry;
 /// All component types of the library.
 pub fn registry() -> Registry {
     let others = [translational::TYPES, rotational::TYPES, signal::TYPES];
-    Registry::new(
-        hydraulic::TYPES
-            .iter()
-            .copied()
-            .chain(others)
-            .flatten()
-            .copied(),
-    )
+    Registry::new(hydraulic::TYPES.iter().copied().chain(others).flatten().copied())
 }

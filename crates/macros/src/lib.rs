@@ -20,9 +20,7 @@ use syn::{
 pub fn component(arguments: TokenStream, item: TokenStream) -> TokenStream {
     let arguments = syn::parse_macro_input!(arguments as Arguments);
     let item = syn::parse_macro_input!(item as ItemStruct);
-    expand_component(arguments, item)
-        .unwrap_or_else(Error::into_compile_error)
-        .into()
+    expand_component(arguments, item).unwrap_or_else(Error::into_compile_error).into()
 }
 
 /// Lets constants be lifted to another number type: writes `map(&self, f) -> Self<U>`.
@@ -32,9 +30,7 @@ pub fn component(arguments: TokenStream, item: TokenStream) -> TokenStream {
 #[proc_macro_derive(Constants)]
 pub fn constants(item: TokenStream) -> TokenStream {
     let item = syn::parse_macro_input!(item as DeriveInput);
-    expand_constants(item)
-        .unwrap_or_else(Error::into_compile_error)
-        .into()
+    expand_constants(item).unwrap_or_else(Error::into_compile_error).into()
 }
 
 /// One `flag` or `key = value`.
@@ -68,10 +64,7 @@ impl Parse for Argument {
         } else {
             ArgumentValue::Path(input.parse()?)
         };
-        Ok(Self {
-            name,
-            value: Some(value),
-        })
+        Ok(Self { name, value: Some(value) })
     }
 }
 
@@ -140,17 +133,9 @@ fn doc_of(attributes: &[Attribute]) -> String {
     let mut lines = Vec::new();
     for attribute in attributes.iter().filter(|a| a.path().is_ident("doc")) {
         if let syn::Meta::NameValue(pair) = &attribute.meta
-            && let syn::Expr::Lit(syn::ExprLit {
-                lit: Lit::Str(text),
-                ..
-            }) = &pair.value
+            && let syn::Expr::Lit(syn::ExprLit { lit: Lit::Str(text), .. }) = &pair.value
         {
-            lines.push(
-                text.value()
-                    .strip_prefix(' ')
-                    .unwrap_or(&text.value())
-                    .to_owned(),
-            );
+            lines.push(text.value().strip_prefix(' ').unwrap_or(&text.value()).to_owned());
         }
     }
     lines.join("\n")
@@ -160,20 +145,10 @@ fn doc_of(attributes: &[Attribute]) -> String {
 fn symbol_meaning_unit(doc: &str, span: proc_macro2::Span) -> Result<(String, String, String)> {
     let line = doc.split_whitespace().collect::<Vec<_>>().join(" ");
     let shape = "document it as `symbol — meaning [unit]`, with [–] for no unit";
-    let (symbol, rest) = line
-        .split_once(" — ")
-        .ok_or_else(|| Error::new(span, shape))?;
-    let (meaning, unit) = rest
-        .rsplit_once(" [")
-        .ok_or_else(|| Error::new(span, shape))?;
-    let unit = unit
-        .strip_suffix(']')
-        .ok_or_else(|| Error::new(span, shape))?;
-    let unit = if unit == "–" || unit == "-" {
-        "1"
-    } else {
-        unit
-    };
+    let (symbol, rest) = line.split_once(" — ").ok_or_else(|| Error::new(span, shape))?;
+    let (meaning, unit) = rest.rsplit_once(" [").ok_or_else(|| Error::new(span, shape))?;
+    let unit = unit.strip_suffix(']').ok_or_else(|| Error::new(span, shape))?;
+    let unit = if unit == "–" || unit == "-" { "1" } else { unit };
     Ok((symbol.to_owned(), meaning.to_owned(), unit.to_owned()))
 }
 
@@ -202,10 +177,7 @@ fn expand_component(arguments: Arguments, mut item: ItemStruct) -> Result<Tokens
         .ok_or_else(|| Error::new(arguments.name.span(), "say whether it is of type c, q or s"))?;
 
     let Fields::Named(fields) = &mut item.fields else {
-        return Err(Error::new(
-            item.ident.span(),
-            "a component has named fields",
-        ));
+        return Err(Error::new(item.ident.span(), "a component has named fields"));
     };
     let mut kept = Punctuated::<syn::Field, Token![,]>::new();
     let (mut ports, mut parameters, mut states, mut outputs, mut memory) =
@@ -213,10 +185,7 @@ fn expand_component(arguments: Arguments, mut item: ItemStruct) -> Result<Tokens
     let (mut indices, mut readers) = (vec![], vec![]);
     let mut input_count = 0usize;
     for mut field in std::mem::take(&mut fields.named) {
-        let name = field
-            .ident
-            .clone()
-            .ok_or_else(|| Error::new(field.span(), "needs a name"))?;
+        let name = field.ident.clone().ok_or_else(|| Error::new(field.span(), "needs a name"))?;
         let text = name.to_string();
         let kinds = ["port", "parameter", "input", "state", "output", "memory"];
         let position = field
@@ -225,19 +194,13 @@ fn expand_component(arguments: Arguments, mut item: ItemStruct) -> Result<Tokens
             .position(|a| kinds.iter().any(|k| a.path().is_ident(k)))
             .ok_or_else(|| Error::new(field.span(), format!("mark it as {}", kinds.join(", "))))?;
         let attribute = field.attrs.remove(position);
-        let kind = attribute
-            .path()
-            .get_ident()
-            .map(Ident::to_string)
-            .unwrap_or_default();
+        let kind = attribute.path().get_ident().map(Ident::to_string).unwrap_or_default();
         let field_doc = doc_of(&field.attrs);
         let constant = format_ident!("{}", text.to_uppercase());
         let index = match kind.as_str() {
             "port" => {
-                let options = Options::of(
-                    &attribute,
-                    &["many", "optional", "observes", "side", "also"],
-                )?;
+                let options =
+                    Options::of(&attribute, &["many", "optional", "observes", "side", "also"])?;
                 let Type::Path(path) = &field.ty else {
                     return Err(Error::new(field.ty.span(), "the type names the domain"));
                 };
@@ -296,12 +259,12 @@ fn expand_component(arguments: Arguments, mut item: ItemStruct) -> Result<Tokens
                 readers.push(quote!(
                     #name: ::fluxline_core::declare::ParameterValue::from_value(values.get(#index)?)?
                 ));
+                // Brackets around a unit would read as a link to the documentation tool.
+                field.attrs.retain(|a| !a.path().is_ident("doc"));
+                let escaped = field_doc.replace('[', "\\[").replace(']', "\\]");
+                field.attrs.push(syn::parse_quote!(#[doc = #escaped]));
                 kept.push(field.clone());
-                if kind == "input" {
-                    input_count - 1
-                } else {
-                    index
-                }
+                if kind == "input" { input_count - 1 } else { index }
             }
             _ => {
                 let options = Options::of(&attribute, &["start", "counts", "also"])?;
@@ -380,16 +343,12 @@ fn is_number(ty: &Type) -> bool {
 
 fn mentions_number(ty: &Type) -> bool {
     let Type::Path(path) = ty else { return false };
-    path.path
-        .segments
-        .iter()
-        .any(|segment| match &segment.arguments {
-            syn::PathArguments::AngleBracketed(list) => list
-                .args
-                .iter()
-                .any(|a| matches!(a, syn::GenericArgument::Type(t) if is_number(t))),
-            _ => false,
-        })
+    path.path.segments.iter().any(|segment| match &segment.arguments {
+        syn::PathArguments::AngleBracketed(list) => {
+            list.args.iter().any(|a| matches!(a, syn::GenericArgument::Type(t) if is_number(t)))
+        }
+        _ => false,
+    })
 }
 
 fn expand_constants(item: DeriveInput) -> Result<Tokens> {

@@ -43,11 +43,7 @@ fn servo_figure() -> Figure {
         .marker("set point steps", 0.2)
         .panel(
             Panel::new("position [mm]")
-                .series(Series::new(
-                    "piston",
-                    time.clone(),
-                    signal(&|t| 250.0 * step(t)),
-                ))
+                .series(Series::new("piston", time.clone(), signal(&|t| 250.0 * step(t))))
                 .series(Series::new("measured", measured_time, measured).style(SeriesStyle::Points))
                 .reference("set point", 250.0),
         )
@@ -63,11 +59,7 @@ fn servo_figure() -> Figure {
                     time.clone(),
                     signal(&|t| 78.0 - 3.4 * rate(t) + 0.8 * ripple(t)),
                 ))
-                .series(Series::new(
-                    "supply",
-                    time.clone(),
-                    signal(&|t| 210.0 + 2.0 * ripple(t)),
-                )),
+                .series(Series::new("supply", time.clone(), signal(&|t| 210.0 + 2.0 * ripple(t)))),
         )
         .panel(
             Panel::new("valve command [V]")
@@ -76,9 +68,7 @@ fn servo_figure() -> Figure {
 }
 
 fn bode_figure() -> Figure {
-    let frequency: Arc<[f64]> = (0..600)
-        .map(|i| 10f64.powf(f64::from(i) / 150.0 - 1.0))
-        .collect();
+    let frequency: Arc<[f64]> = (0..600).map(|i| 10f64.powf(f64::from(i) / 150.0 - 1.0)).collect();
     let response = |natural: f64, damping: f64| {
         let (mut gain, mut phase) = (Vec::new(), Vec::new());
         for &f in frequency.iter() {
@@ -96,20 +86,12 @@ fn bode_figure() -> Figure {
         .panel(
             Panel::new("gain [-]")
                 .log_y()
-                .series(Series::new(
-                    "without accumulator",
-                    frequency.clone(),
-                    gain_a,
-                ))
+                .series(Series::new("without accumulator", frequency.clone(), gain_a))
                 .series(Series::new("with accumulator", frequency.clone(), gain_b)),
         )
         .panel(
             Panel::new("phase [°]")
-                .series(Series::new(
-                    "without accumulator",
-                    frequency.clone(),
-                    phase_a,
-                ))
+                .series(Series::new("without accumulator", frequency.clone(), phase_a))
                 .series(Series::new("with accumulator", frequency, phase_b))
                 .reference("−90°", -90.0),
         )
@@ -130,27 +112,15 @@ fn friction_figure() -> Figure {
 }
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let folder = PathBuf::from(
-        std::env::args()
-            .nth(1)
-            .unwrap_or_else(|| "out/gallery".into()),
-    );
+    let folder = PathBuf::from(std::env::args().nth(1).unwrap_or_else(|| "out/gallery".into()));
     std::fs::create_dir_all(&folder)?;
-    for (name, figure) in [
-        ("servo", servo_figure()),
-        ("bode", bode_figure()),
-        ("friction", friction_figure()),
-    ] {
+    for (name, figure) in
+        [("servo", servo_figure()), ("bode", bode_figure()), ("friction", friction_figure())]
+    {
         let (width, height) = figure.natural_size();
-        std::fs::write(
-            folder.join(format!("{name}.svg")),
-            figure.to_svg(width, height),
-        )?;
+        std::fs::write(folder.join(format!("{name}.svg")), figure.to_svg(width, height))?;
         #[cfg(feature = "png")]
-        std::fs::write(
-            folder.join(format!("{name}.png")),
-            figure.to_png(width, height, 2.0)?,
-        )?;
+        std::fs::write(folder.join(format!("{name}.png")), figure.to_png(width, height, 2.0)?)?;
     }
     let report = Report::new("Servo axis acceptance")
         .fact("model", "servo-axis.toml")

@@ -50,10 +50,8 @@ pub(crate) fn indices_within(y: &[f64], limit: usize) -> Option<Vec<usize>> {
                 high = Some(i);
             }
         }
-        let mut chosen: Vec<usize> = [Some(start), low, high, gap, Some(end - 1)]
-            .into_iter()
-            .flatten()
-            .collect();
+        let mut chosen: Vec<usize> =
+            [Some(start), low, high, gap, Some(end - 1)].into_iter().flatten().collect();
         chosen.sort_unstable();
         chosen.dedup();
         kept.extend(chosen);

@@ -73,11 +73,7 @@ pub struct Series {
 impl Figure {
     /// An empty figure.
     pub fn new(title: impl Into<String>, x_label: impl Into<String>) -> Self {
-        Self {
-            title: title.into(),
-            x_label: x_label.into(),
-            ..Self::default()
-        }
+        Self { title: title.into(), x_label: x_label.into(), ..Self::default() }
     }
 
     /// Makes the x axis logarithmic.
@@ -97,10 +93,7 @@ impl Figure {
     /// Adds a vertical line through all panels.
     #[must_use]
     pub fn marker(mut self, label: impl Into<String>, value: f64) -> Self {
-        self.markers.push(ReferenceLine {
-            label: label.into(),
-            value,
-        });
+        self.markers.push(ReferenceLine { label: label.into(), value });
         self
     }
 
@@ -135,10 +128,7 @@ impl Figure {
 impl Panel {
     /// An empty panel.
     pub fn new(y_label: impl Into<String>) -> Self {
-        Self {
-            y_label: y_label.into(),
-            ..Self::default()
-        }
+        Self { y_label: y_label.into(), ..Self::default() }
     }
 
     /// Sets the heading above the panel.
@@ -165,10 +155,7 @@ impl Panel {
     /// Adds a horizontal line.
     #[must_use]
     pub fn reference(mut self, label: impl Into<String>, value: f64) -> Self {
-        self.reference_lines.push(ReferenceLine {
-            label: label.into(),
-            value,
-        });
+        self.reference_lines.push(ReferenceLine { label: label.into(), value });
         self
     }
 
@@ -183,12 +170,7 @@ impl Panel {
 impl Series {
     /// A curve of straight lines. Pass clones of one `Arc` where curves share their abscissae.
     pub fn new(name: impl Into<String>, x: impl Into<Arc<[f64]>>, y: impl Into<Vec<f64>>) -> Self {
-        Self {
-            name: name.into(),
-            x: x.into(),
-            y: y.into(),
-            style: SeriesStyle::Line,
-        }
+        Self { name: name.into(), x: x.into(), y: y.into(), style: SeriesStyle::Line }
     }
 
     /// Changes how samples are joined.

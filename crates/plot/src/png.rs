@@ -73,12 +73,6 @@ pub(crate) fn rasterise(svg: &str, scale: f64) -> Result<Vec<u8>, PlotError> {
     let mut image = tiny_skia::Pixmap::new(width as u32, height as u32)
         .ok_or(PlotError::Size { width, height })?;
     let scale = scale as f32;
-    resvg::render(
-        &tree,
-        tiny_skia::Transform::from_scale(scale, scale),
-        &mut image.as_mut(),
-    );
-    image
-        .encode_png()
-        .map_err(|error| PlotError::Encoding(error.to_string()))
+    resvg::render(&tree, tiny_skia::Transform::from_scale(scale, scale), &mut image.as_mut());
+    image.encode_png().map_err(|error| PlotError::Encoding(error.to_string()))
 }

@@ -15,7 +15,7 @@ use crate::axis::{Axis, Scale, Ticks};
 use crate::decimate::thin;
 use crate::figure::{Figure, Panel, Series, SeriesStyle};
 use crate::palette;
-use crate::text::{escape, fit, superscript, width as text_width};
+use crate::text::{escape, fit, fit_label, superscript, width as text_width};
 
 const FONT: &str = "Helvetica Neue, Helvetica, Arial, DejaVu Sans, sans-serif";
 const INK: &str = "#1f2328";
@@ -72,11 +72,7 @@ pub(crate) fn draw(figure: &Figure, width: u32, height: u32, place: Place) -> St
     let (width, height) = (f64::from(width.max(200)), f64::from(height.max(120)));
     let x_axis = x_axis(figure);
     let empty = [Panel::default()];
-    let panels = if figure.panels.is_empty() {
-        &empty[..]
-    } else {
-        &figure.panels[..]
-    };
+    let panels = if figure.panels.is_empty() { &empty[..] } else { &figure.panels[..] };
 
     // Heights depend on the legends' rows, these on the width, that on the tick labels, and these
     // on the heights: a few rounds settle it, and the margin only ever grows.
@@ -89,18 +85,10 @@ pub(crate) fn draw(figure: &Figure, width: u32, height: u32, place: Place) -> St
             .flat_map(|p| &p.ticks.major)
             .map(|(_, label)| text_width(label, TICK_SIZE))
             .fold(20.0, f64::max);
-        let y_label = if panels.iter().any(|p| !p.y_label.is_empty()) {
-            ROW + 2.0
-        } else {
-            0.0
-        };
+        let y_label = if panels.iter().any(|p| !p.y_label.is_empty()) { ROW + 2.0 } else { 0.0 };
         left = left.max(EDGE + y_label + widest + 6.0).min(0.5 * width);
     }
-    let area = Area {
-        left,
-        width: width - left - right_margin(),
-        total: width,
-    };
+    let area = Area { left, width: width - left - right_margin(), total: width };
     let x_ticks = x_ticks(&x_axis, area.width);
 
     let mut svg = String::with_capacity(16 * 1024);
@@ -126,15 +114,7 @@ pub(crate) fn draw(figure: &Figure, width: u32, height: u32, place: Place) -> St
         );
     }
     for (index, panel) in placed.iter().enumerate() {
-        draw_panel(
-            &mut svg,
-            figure,
-            panel,
-            &area,
-            &x_axis,
-            &x_ticks,
-            index == 0,
-        );
+        draw_panel(&mut svg, figure, panel, &area, &x_axis, &x_ticks, index == 0);
     }
     if let Some(last) = placed.last() {
         draw_x_labels(&mut svg, figure, last, &area, &x_axis, &x_ticks);
@@ -184,10 +164,8 @@ fn place_panels<'a>(
     height: f64,
 ) -> Vec<Placed<'a>> {
     let plot_width = (width - left - right_margin()).max(40.0);
-    let headers: Vec<(Vec<Entry>, usize)> = panels
-        .iter()
-        .map(|panel| header(panel, plot_width))
-        .collect();
+    let headers: Vec<(Vec<Entry>, usize)> =
+        panels.iter().map(|panel| header(panel, plot_width)).collect();
     let top = EDGE + if figure.title.is_empty() { 0.0 } else { 20.0 };
     let bottom = ROW + EDGE + if figure.x_label.is_empty() { 0.0 } else { ROW };
     let header_heights: f64 = headers.iter().map(|(_, rows)| header_height(*rows)).sum();
@@ -233,13 +211,7 @@ fn header(panel: &Panel, plot_width: f64) -> (Vec<Entry>, usize) {
     if !panel.title.is_empty() {
         let text = fit(&panel.title, LABEL_SIZE * 1.08, plot_width);
         x += text_width(&text, LABEL_SIZE * 1.08) + 18.0;
-        entries.push(Entry {
-            x: 0.0,
-            row,
-            text,
-            series: None,
-            bold: true,
-        });
+        entries.push(Entry { x: 0.0, row, text, series: None, bold: true });
     }
     for (index, series) in panel.series.iter().enumerate() {
         let text = fit(&series.name, TICK_SIZE, plot_width - SWATCH - 6.0);
@@ -254,24 +226,12 @@ fn header(panel: &Panel, plot_width: f64) -> (Vec<Entry>, usize) {
         };
         if x > 0.0 && x + entry_width + reserve > plot_width {
             if row + 1 == MOST_LEGEND_ROWS {
-                entries.push(Entry {
-                    x,
-                    row,
-                    text: note,
-                    series: None,
-                    bold: false,
-                });
+                entries.push(Entry { x, row, text: note, series: None, bold: false });
                 break;
             }
             (x, row) = (0.0, row + 1);
         }
-        entries.push(Entry {
-            x,
-            row,
-            text,
-            series: Some(index),
-            bold: false,
-        });
+        entries.push(Entry { x, row, text, series: Some(index), bold: false });
         x += entry_width + 16.0;
     }
     let rows = if entries.is_empty() { 0 } else { row + 1 };
@@ -335,29 +295,14 @@ fn draw_panel(
                 let _ = write!(path, "M0 {}H{}", number(y), number(width));
             }
             if !path.is_empty() {
-                let _ = writeln!(
-                    svg,
-                    "<path d=\"{path}\" stroke=\"{colour}\" fill=\"none\"/>"
-                );
+                let _ = writeln!(svg, "<path d=\"{path}\" stroke=\"{colour}\" fill=\"none\"/>");
             }
         };
-    grid(
-        MINOR_GRID,
-        &mut x_ticks.minor.iter().copied(),
-        &mut placed.ticks.minor.iter().copied(),
-    );
-    grid(
-        GRID,
-        &mut x_ticks.major.iter().map(|t| t.0),
-        &mut placed.ticks.major.iter().map(|t| t.0),
-    );
+    grid(MINOR_GRID, &mut x_ticks.minor.iter().copied(), &mut placed.ticks.minor.iter().copied());
+    grid(GRID, &mut x_ticks.major.iter().map(|t| t.0), &mut placed.ticks.major.iter().map(|t| t.0));
     // Zero is where flow reverses and errors vanish: it deserves a stronger line.
     if placed.axis.scale == Scale::Linear && placed.axis.low < 0.0 && placed.axis.high > 0.0 {
-        grid(
-            "#b1b8c0",
-            &mut std::iter::empty(),
-            &mut std::iter::once(0.0),
-        );
+        grid("#b1b8c0", &mut std::iter::empty(), &mut std::iter::once(0.0));
     }
 
     let mut anything = false;
@@ -380,13 +325,7 @@ fn draw_panel(
                 // Neighbouring events take turns in height, so that labels rarely collide.
                 let y = MARKER_ROW * ((index % MARKER_ROWS) as f64 + 1.0);
                 let flips = x + 5.0 + text_width(&marker.label, NOTE_SIZE) > width;
-                note(
-                    svg,
-                    if flips { x - 5.0 } else { x + 5.0 },
-                    y,
-                    flips,
-                    &marker.label,
-                );
+                note(svg, if flips { x - 5.0 } else { x + 5.0 }, y, flips, &marker.label);
             }
         }
     }
@@ -439,7 +378,7 @@ fn draw_panel(
             number(top + height / 2.0),
             number(size),
             escape(&panel.y_label),
-            escape(&fit(&panel.y_label, size, room))
+            escape(&fit_label(&panel.y_label, size, room))
         );
     }
     svg.push_str("</g>\n");
@@ -534,7 +473,7 @@ fn draw_x_labels(
             "<text x=\"{}\" y=\"{}\" font-size=\"{LABEL_SIZE}\" text-anchor=\"middle\">{}</text>",
             number(area.left + area.width / 2.0),
             number(bottom + 32.0),
-            escape(&fit(&figure.x_label, LABEL_SIZE, area.width))
+            escape(&fit_label(&figure.x_label, LABEL_SIZE, area.width))
         );
     }
 }
@@ -585,12 +524,7 @@ fn draw_series(
             if !taken.insert((x.round() as i64, y.round() as i64)) {
                 continue;
             }
-            let _ = write!(
-                svg,
-                "<circle cx=\"{}\" cy=\"{}\" r=\"2.2\"/>",
-                number(x),
-                number(y)
-            );
+            let _ = write!(svg, "<circle cx=\"{}\" cy=\"{}\" r=\"2.2\"/>", number(x), number(y));
         }
         svg.push_str("</g>\n");
     }
@@ -635,11 +569,7 @@ fn note(svg: &mut String, x: f64, y: f64, ends_at_x: bool, text: &str) {
     if text.is_empty() {
         return;
     }
-    let anchor = if ends_at_x {
-        " text-anchor=\"end\""
-    } else {
-        ""
-    };
+    let anchor = if ends_at_x { " text-anchor=\"end\"" } else { "" };
     let _ = writeln!(
         svg,
         "<text x=\"{}\" y=\"{}\" font-size=\"{NOTE_SIZE}\" fill=\"{FAINT_INK}\"{anchor} \

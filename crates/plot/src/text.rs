@@ -40,7 +40,7 @@ pub(crate) fn width(text: &str, size: f64) -> f64 {
             ' '..='~' => u32::from(ADVANCE[c as usize - 32]),
             '−' => 838,
             '⁰'..='⁻' | '²' | '³' | '¹' | '·' => 420,
-            '\u{1100}'.. if c > '\u{2fff}' || c < '\u{2000}' => 1000,
+            '\u{1100}'..='\u{1fff}' | '\u{3000}'.. => 1000, // mostly East Asian: full width
             _ => 700,
         })
         .sum();
@@ -64,6 +64,17 @@ pub(crate) fn fit(text: &str, size: f64, limit: f64) -> String {
     out
 }
 
+/// Shortens an axis label likewise, but keeps its unit: `pressure difference ac… [bar]`.
+pub(crate) fn fit_label(label: &str, size: f64, limit: f64) -> String {
+    match label.rfind(" [") {
+        Some(at) if width(label, size) > limit => {
+            let (name, unit) = label.split_at(at);
+            fit(name, size, limit - width(unit, size)) + unit
+        }
+        _ => fit(label, size, limit),
+    }
+}
+
 /// `-12` → `⁻¹²`.
 pub(crate) fn superscript(exponent: i32) -> String {
     exponent
@@ -85,10 +96,7 @@ mod tests {
 
     #[test]
     fn escaped_text_has_no_markup_and_no_control_characters() {
-        assert_eq!(
-            escape("<a b='\"'>&\n\0"),
-            "&lt;a b=&#39;&quot;&#39;&gt;&amp; \u{fffd}"
-        );
+        assert_eq!(escape("<a b='\"'>&\n\0"), "&lt;a b=&#39;&quot;&#39;&gt;&amp; \u{fffd}");
     }
 
     #[test]
@@ -106,5 +114,7 @@ mod tests {
             assert!(short.ends_with('…'));
         }
         assert_eq!(fit("short", 12.0, 100.0), "short");
+        let label = fit_label("pressure difference across the main stage [bar]", 12.0, 150.0);
+        assert!(label.ends_with("… [bar]") && width(&label, 12.0) <= 150.0);
     }
 }

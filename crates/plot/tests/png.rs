@@ -31,17 +31,10 @@ fn dark(image: &Pixmap, x: std::ops::Range<f64>, y: std::ops::Range<f64>) -> usi
 
 #[test]
 fn the_title_is_there_in_dark_pixels() {
-    let with = decode(
-        &figure("Accumulator charging", "")
-            .to_png(600, 300, 1.0)
-            .unwrap(),
-    );
+    let with = decode(&figure("Accumulator charging", "").to_png(600, 300, 1.0).unwrap());
     let without = decode(&figure("", "").to_png(600, 300, 1.0).unwrap());
     // The title's row: the top 9 % of the image, left half.
-    let (title, nothing) = (
-        dark(&with, 0.0..0.5, 0.0..0.09),
-        dark(&without, 0.0..0.5, 0.0..0.09),
-    );
+    let (title, nothing) = (dark(&with, 0.0..0.5, 0.0..0.09), dark(&without, 0.0..0.5, 0.0..0.09));
     // Twenty bold letters at 15 px have well over a thousand px of ink at least half dark.
     assert!(title > 400, "{title} dark pixels");
     assert_eq!(nothing, 0);
@@ -68,19 +61,12 @@ fn impossible_sizes_are_refused_with_both_numbers() {
         let error = figure("t", "x").to_png(2000, 1000, scale).unwrap_err();
         assert!(matches!(error, PlotError::Size { .. }), "{scale}: {error}");
     }
-    let message = figure("t", "x")
-        .to_png(2000, 1000, 1e3)
-        .unwrap_err()
-        .to_string();
+    let message = figure("t", "x").to_png(2000, 1000, 1e3).unwrap_err().to_string();
     assert!(message.contains("2000000 × 1000000"), "{message}");
 }
 
 #[test]
 fn the_same_figure_gives_the_same_bytes() {
-    let draw = || {
-        figure("Accumulator", "time [s]")
-            .to_png(400, 200, 1.0)
-            .unwrap()
-    };
+    let draw = || figure("Accumulator", "time [s]").to_png(400, 200, 1.0).unwrap();
     assert_eq!(draw(), draw());
 }

@@ -7,16 +7,10 @@ use fluxline_plot::{Figure, Panel, Report, Series, SeriesStyle, Status, Table};
 
 fn sample() -> Report {
     let time: Arc<[f64]> = (0..100_000).map(|i| f64::from(i) * 1e-5).collect();
-    let mut pressure: Vec<f64> = time
-        .iter()
-        .map(|t| 100.0 + 60.0 * (t * 40.0).sin())
-        .collect();
+    let mut pressure: Vec<f64> = time.iter().map(|t| 100.0 + 60.0 * (t * 40.0).sin()).collect();
     pressure[70_000] = 400.0;
     pressure[30_000] = f64::NAN;
-    let ripple: Vec<f64> = time
-        .iter()
-        .map(|t| 160.0 + 1e-4 * (t * 300.0).sin())
-        .collect();
+    let ripple: Vec<f64> = time.iter().map(|t| 160.0 + 1e-4 * (t * 300.0).sin()).collect();
     let figure = Figure::new("Run", "time [s]")
         .marker("valve opens", 0.25)
         .panel(
@@ -31,14 +25,13 @@ fn sample() -> Report {
                     .style(SeriesStyle::Steps),
             ),
         );
-    let bode =
-        Figure::new("Bode", "frequency [Hz]")
-            .log_x()
-            .panel(Panel::new("gain [-]").log_y().series(Series::new(
-                "plant",
-                vec![0.1, 1.0, 10.0, 100.0, 1000.0],
-                vec![1.0, 1.0, 0.5, 1e-3, 1e-6],
-            )));
+    let bode = Figure::new("Bode", "frequency [Hz]").log_x().panel(
+        Panel::new("gain [-]").log_y().series(Series::new(
+            "plant",
+            vec![0.1, 1.0, 10.0, 100.0, 1000.0],
+            vec![1.0, 1.0, 0.5, 1e-3, 1e-6],
+        )),
+    );
     let hysteresis = Figure::new("Loop", "position [mm]").panel(
         Panel::new("force [N]")
             .series(Series::new(
@@ -61,18 +54,12 @@ fn sample() -> Report {
         .figure(bode)
         .figure(hysteresis)
         .figure(Figure::new("Nothing", "time [s]"))
-        .figure(
-            Figure::new("Empty", "time [s]").panel(Panel::new("p").series(Series::new(
-                "none",
-                Vec::new(),
-                Vec::new(),
-            ))),
-        )
-        .table(
-            Table::new(["quantity", "value"])
-                .caption("Key values")
-                .row(["peak", "400.0"]),
-        )
+        .figure(Figure::new("Empty", "time [s]").panel(Panel::new("p").series(Series::new(
+            "none",
+            Vec::new(),
+            Vec::new(),
+        ))))
+        .table(Table::new(["quantity", "value"]).caption("Key values").row(["peak", "400.0"]))
         .preformatted("a = 1\n  b = 2")
 }
 
@@ -100,28 +87,17 @@ fn every_part_appears() {
 #[test]
 fn the_worst_verdict_is_the_reports_verdict() {
     assert_eq!(Report::new("r").status(), None);
-    assert_eq!(
-        Report::new("r").verdict("a", "", Status::Info).status(),
-        None
-    );
+    assert_eq!(Report::new("r").verdict("a", "", Status::Info).status(), None);
     assert_eq!(sample().status(), Some(Status::Warn));
-    let report = sample()
-        .verdict("x", "", Status::Fail)
-        .verdict("y", "", Status::Ok);
+    let report = sample().verdict("x", "", Status::Fail).verdict("y", "", Status::Ok);
     assert_eq!(report.status(), Some(Status::Fail));
-    assert!(
-        report
-            .to_html()
-            .contains("<span class=\"badge fail\">failed</span>")
-    );
+    assert!(report.to_html().contains("<span class=\"badge fail\">failed</span>"));
 }
 
 #[test]
 fn nothing_is_loaded_from_outside() {
     let html = sample().to_html();
-    for reference in [
-        "http", "src=", "href=", "url(", "@import", "import(", "fetch(",
-    ] {
+    for reference in ["http", "src=", "href=", "url(", "@import", "import(", "fetch("] {
         assert!(!html.contains(reference), "{reference} in the report");
     }
 }
@@ -137,14 +113,13 @@ fn hostile_text_stays_text_everywhere() {
         .text(hostile)
         .preformatted(hostile)
         .table(Table::new([hostile]).caption(hostile).row([hostile]))
-        .figure(
-            Figure::new(hostile, hostile).marker(hostile, 0.5).panel(
-                Panel::new(hostile)
-                    .title(hostile)
-                    .reference(hostile, 0.5)
-                    .series(Series::new(hostile, vec![0.0, 1.0], vec![0.0, 1.0])),
-            ),
-        )
+        .figure(Figure::new(hostile, hostile).marker(hostile, 0.5).panel(
+            Panel::new(hostile).title(hostile).reference(hostile, 0.5).series(Series::new(
+                hostile,
+                vec![0.0, 1.0],
+                vec![0.0, 1.0],
+            )),
+        ))
         .to_html();
     assert!(!html.contains("<img") && !html.contains("<!--"));
     // The data and the script, and nothing else, end script elements.
@@ -186,10 +161,7 @@ fn the_script_zooms_pans_reads_off_and_resets() {
     let page = std::env::temp_dir().join(format!("fluxline-report-{}.html", std::process::id()));
     std::fs::write(&page, sample().to_html()).unwrap();
     let output = Command::new("node")
-        .arg(concat!(
-            env!("CARGO_MANIFEST_DIR"),
-            "/tests/report_smoke.js"
-        ))
+        .arg(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/report_smoke.js"))
         .arg(&page)
         .output()
         .unwrap();

@@ -143,6 +143,13 @@ pressure.canvas.fire("dblclick");
 assert.ok(!pressure.y && !run.zoomed());
 assert.equal(run.resetButton.style.visibility, "hidden");
 
+// The wheel over the y axis zooms y, and however long it turns the range stays usable.
+for (const deltaY of [-300, 300]) {
+  for (let i = 0; i < 2000; i++) pressure.canvas.fire("wheel", { offsetX: 5, offsetY: 50, deltaY });
+  assert.ok(pressure.shownY[0] < pressure.shownY[1] && pressure.ticks.major.length >= 2);
+}
+run.reset(); flush();
+
 // The cursor reads off all panels at once.
 command.canvas.fire("pointermove", { offsetX: at(command, 0.7), offsetY: 30 });
 const value = (panel, i) => panel.entries[i].value.textContent;

@@ -11,12 +11,7 @@ fn texts(svg: &str) -> Vec<String> {
     document
         .descendants()
         .filter(|node| node.has_tag_name("text"))
-        .map(|node| {
-            node.children()
-                .filter(|c| c.is_text())
-                .filter_map(|c| c.text())
-                .collect()
-        })
+        .map(|node| node.children().filter(|c| c.is_text()).filter_map(|c| c.text()).collect())
         .collect()
 }
 
@@ -64,10 +59,7 @@ fn every_label_appears() {
         "0.0",
         "0.2",
     ] {
-        assert!(
-            found.iter().any(|text| text == label),
-            "no {label:?} in {found:?}"
-        );
+        assert!(found.iter().any(|text| text == label), "no {label:?} in {found:?}");
     }
 }
 
@@ -82,13 +74,7 @@ fn plot_areas_of_stacked_panels_line_up() {
         .root_element()
         .descendants()
         .filter(|n| n.has_tag_name("svg") && n.attribute("x").is_some())
-        .map(|n| {
-            (
-                n.attribute("x"),
-                n.attribute("width"),
-                n.attribute("height"),
-            )
-        })
+        .map(|n| (n.attribute("x"), n.attribute("width"), n.attribute("height")))
         .collect();
     assert_eq!(areas.len(), 2);
     assert_eq!(areas[0], areas[1]);
@@ -97,17 +83,7 @@ fn plot_areas_of_stacked_panels_line_up() {
 #[test]
 fn gaps_split_the_curve() {
     let x: Vec<f64> = (0..9).map(f64::from).collect();
-    let y = vec![
-        1.0,
-        2.0,
-        f64::NAN,
-        3.0,
-        4.0,
-        f64::INFINITY,
-        f64::NEG_INFINITY,
-        5.0,
-        6.0,
-    ];
+    let y = vec![1.0, 2.0, f64::NAN, 3.0, 4.0, f64::INFINITY, f64::NEG_INFINITY, 5.0, 6.0];
     let curves = curves(&one(Series::new("s", x, y)).to_svg(600, 300));
     assert_eq!(curves.len(), 1);
     assert_eq!(curves[0].matches('M').count(), 3, "{}", curves[0]);
@@ -123,14 +99,13 @@ fn a_sample_alone_between_gaps_is_a_dot() {
 
 #[test]
 fn values_that_a_logarithmic_axis_cannot_show_are_gaps() {
-    let figure =
-        Figure::new("", "frequency [Hz]")
-            .log_x()
-            .panel(Panel::new("gain [-]").log_y().series(Series::new(
-                "s",
-                vec![0.0, 1.0, 10.0, 100.0],
-                vec![1.0, 1.0, -1.0, 10.0],
-            )));
+    let figure = Figure::new("", "frequency [Hz]").log_x().panel(
+        Panel::new("gain [-]").log_y().series(Series::new(
+            "s",
+            vec![0.0, 1.0, 10.0, 100.0],
+            vec![1.0, 1.0, -1.0, 10.0],
+        )),
+    );
     assert_eq!(figure.to_svg(600, 300).matches("<circle").count(), 2);
 }
 
@@ -139,9 +114,7 @@ fn a_million_points_give_a_small_drawing_with_its_peak() {
     let time: Arc<[f64]> = (0..1_000_000).map(|i| f64::from(i) * 1e-6).collect();
     let mut y: Vec<f64> = time.iter().map(|t| (t * 9e4).sin()).collect();
     y[777_777] = 9.0;
-    let panel = Panel::new("")
-        .limits_y(-1.0, 9.0)
-        .series(Series::new("s", time, y));
+    let panel = Panel::new("").limits_y(-1.0, 9.0).series(Series::new("s", time, y));
     let svg = Figure::new("", "").panel(panel).to_svg(800, 400);
     assert!(svg.len() < 100_000, "{} bytes", svg.len());
     // The peak lies on the upper end of the axis: y = 0 px.
@@ -188,19 +161,11 @@ fn nothing_to_show_is_said_so() {
 fn a_crowd_of_series_is_named_as_far_as_there_is_room() {
     let mut panel = Panel::new("p");
     for i in 0..80 {
-        panel = panel.series(Series::new(
-            format!("signal number {i}"),
-            vec![0.0, 1.0],
-            vec![0.0, 1.0],
-        ));
+        panel =
+            panel.series(Series::new(format!("signal number {i}"), vec![0.0, 1.0], vec![0.0, 1.0]));
     }
     let found = texts(&Figure::new("", "").panel(panel).to_svg(700, 400));
-    assert!(
-        found
-            .iter()
-            .any(|t| t.starts_with("+ ") && t.ends_with(" more")),
-        "{found:?}"
-    );
+    assert!(found.iter().any(|t| t.starts_with("+ ") && t.ends_with(" more")), "{found:?}");
 }
 
 fn any_value() -> impl Strategy<Value = f64> {

@@ -2,6 +2,7 @@
 
 pub mod actuators;
 pub mod directional;
+pub mod flow;
 pub mod lines;
 pub mod motors;
 pub mod orifices;

@@ -30,11 +30,7 @@ pub struct Tank {
 }
 
 /// An ideal pressure source: a pressure that a signal may drive, any number of ports.
-#[component(
-    "hydraulic.pressure_source",
-    c,
-    also = "hopsan:HydraulicPressureSourceC"
-)]
+#[component("hydraulic.pressure_source", c, also = "hopsan:HydraulicPressureSourceC")]
 pub struct PressureSource {
     /// connections, any number
     #[port(many, also = "P1")]

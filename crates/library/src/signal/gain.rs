@@ -1,7 +1,8 @@
 //! Gain.
 
+use super::block::memoryless;
 use fluxline_core::component;
-use fluxline_core::component::{Environment, Law, NoConstants, Physics, Refusal, Step};
+use fluxline_core::component::NoConstants;
 use fluxline_core::number::Num;
 
 /// Multiplies a signal by a constant.
@@ -20,16 +21,11 @@ pub struct Gain {
     out: Output,
 }
 
-impl Physics for Gain {
-    fn prepare(&self, _: &Environment) -> Result<NoConstants<f64>, Refusal> {
-        Ok(NoConstants::new())
-    }
-    fn law<T: Num>(_: &NoConstants<T>, law: &mut Law<'_, T>) {
-        law.output[Self::OUT] = law.input[Self::GAIN] * law.input[Self::INPUT];
-    }
-    #[inline]
-    fn step<T: Num>(_: &NoConstants<T>, io: &mut Step<'_, T>) {
-        let product = io.input(Self::GAIN) * io.input(Self::INPUT);
-        io.set_output(Self::OUT, product);
+memoryless! { Gain }
+
+impl Gain {
+    #[inline(always)]
+    fn value<T: Num>(_: &NoConstants<T>, _: f64, u: impl Fn(usize) -> T) -> T {
+        u(Self::GAIN) * u(Self::INPUT)
     }
 }

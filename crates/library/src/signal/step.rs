@@ -1,7 +1,9 @@
 //! Step in time.
 
+use super::block::memoryless;
+use super::time::reached;
 use fluxline_core::component;
-use fluxline_core::component::{Environment, Law, NoConstants, Physics, Refusal};
+use fluxline_core::component::NoConstants;
 use fluxline_core::number::Num;
 
 /// A step in time.
@@ -23,16 +25,30 @@ pub struct Step {
     out: Output,
 }
 
-/// Half an hour's worth of rounding: a step that falls on a time step is not missed by one ulp.
-const TIME_SLACK: f64 = 1e-12;
+memoryless! { Step }
 
-impl Physics for Step {
-    fn prepare(&self, _: &Environment) -> Result<NoConstants<f64>, Refusal> {
-        Ok(NoConstants::new())
+impl Step {
+    #[inline(always)]
+    fn value<T: Num>(_: &NoConstants<T>, time: f64, u: impl Fn(usize) -> T) -> T {
+        let height = T::select(reached(time, u(Self::TIME)), u(Self::AMPLITUDE), T::zero());
+        u(Self::BASE) + height
     }
-    fn law<T: Num>(_: &NoConstants<T>, law: &mut Law<'_, T>) {
-        let early = T::of(law.time * (1.0 + TIME_SLACK)).lt(law.input[Self::TIME]);
-        let height = T::select(early, T::zero(), law.input[Self::AMPLITUDE]);
-        law.output[Self::OUT] = law.input[Self::BASE] + height;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::signal::testing::Source;
+
+    #[test]
+    fn step_is_seen_at_its_own_time_and_not_before() {
+        let step = Step { base: 2.0, amplitude: 3.0, time: 0.3 };
+        // 3·0.1 is above 0.3, 0.3·3 below 0.9: neither may shift the step.
+        let values = Source::with(&step, &[2.0, 3.0, 0.3], 0.1).values(4);
+        assert_eq!(values, [2.0, 2.0, 2.0, 5.0, 5.0]);
+        let values = Source::with(&step, &[2.0, 3.0, 0.9], 0.3).values(4);
+        assert_eq!(values, [2.0, 2.0, 2.0, 5.0, 5.0]);
+        let values = Source::with(&step, &[2.0, 3.0, 0.0], 0.1).values(1);
+        assert_eq!(values, [5.0, 5.0], "a step at the start is seen at the start");
     }
 }

@@ -45,11 +45,8 @@ impl Data {
             .panels
             .iter()
             .map(|panel| {
-                let series: Vec<String> = panel
-                    .series
-                    .iter()
-                    .map(|series| self.series(series, &mut reduced))
-                    .collect();
+                let series: Vec<String> =
+                    panel.series.iter().map(|series| self.series(series, &mut reduced)).collect();
                 format!(
                     "{{\"title\":{},\"label\":{},\"log\":{},\"limits\":{},\"lines\":{},\
                      \"series\":[{}]}}",
@@ -120,10 +117,7 @@ impl Data {
             SeriesStyle::Steps => "steps",
             SeriesStyle::Points => "points",
         };
-        format!(
-            "{{\"name\":{},\"x\":{x},\"y\":{y},\"style\":\"{style}\"}}",
-            string(&series.name)
-        )
+        format!("{{\"name\":{},\"x\":{x},\"y\":{y},\"style\":\"{style}\"}}", string(&series.name))
     }
 
     fn array(&mut self, encoded: String) -> usize {
@@ -169,16 +163,14 @@ fn ordinates(y: &[f64]) -> String {
     if !exponents_fit || ripple {
         return wide(y);
     }
-    let bytes = y
-        .iter()
-        .flat_map(|&v| if is_drawable(v) { v as f32 } else { f32::NAN }.to_le_bytes());
+    let bytes =
+        y.iter().flat_map(|&v| if is_drawable(v) { v as f32 } else { f32::NAN }.to_le_bytes());
     format!("{{\"f32\":\"{}\"}}", base64(bytes))
 }
 
 fn wide(values: &[f64]) -> String {
-    let bytes = values
-        .iter()
-        .flat_map(|&v| if is_drawable(v) { v } else { f64::NAN }.to_le_bytes());
+    let bytes =
+        values.iter().flat_map(|&v| if is_drawable(v) { v } else { f64::NAN }.to_le_bytes());
     format!("{{\"f64\":\"{}\"}}", base64(bytes))
 }
 

@@ -71,10 +71,7 @@ impl Status {
 impl Table {
     /// An empty table with these column headings.
     pub fn new<T: Into<String>>(columns: impl IntoIterator<Item = T>) -> Self {
-        Self {
-            columns: columns.into_iter().map(Into::into).collect(),
-            ..Self::default()
-        }
+        Self { columns: columns.into_iter().map(Into::into).collect(), ..Self::default() }
     }
 
     /// Sets the text above the table.
@@ -95,11 +92,7 @@ impl Table {
 impl Report {
     /// An empty report.
     pub fn new(title: impl Into<String>) -> Self {
-        Self {
-            title: title.into(),
-            most_points: 200_000,
-            ..Self::default()
-        }
+        Self { title: title.into(), most_points: 200_000, ..Self::default() }
     }
 
     /// Adds a fact to the line under the title: model, version, date.
@@ -247,10 +240,7 @@ impl Report {
         }
         let count = self.warnings.len();
         let noun = if count == 1 { "warning" } else { "warnings" };
-        let _ = write!(
-            html,
-            "<section class=\"warnings\">\n<h2>{count} {noun}</h2>\n<ul>\n"
-        );
+        let _ = write!(html, "<section class=\"warnings\">\n<h2>{count} {noun}</h2>\n<ul>\n");
         for warning in &self.warnings {
             let _ = writeln!(html, "<li>{}</li>", escape(warning));
         }
@@ -302,13 +292,7 @@ fn write_block(html: &mut String, block: &Block, data: &mut embed::Data) {
 }
 
 fn write_table(html: &mut String, table: &Table) {
-    let columns = table
-        .rows
-        .iter()
-        .map(Vec::len)
-        .chain([table.columns.len()])
-        .max()
-        .unwrap_or(0);
+    let columns = table.rows.iter().map(Vec::len).chain([table.columns.len()]).max().unwrap_or(0);
     let class = |column: usize| {
         let mut cells = table
             .rows

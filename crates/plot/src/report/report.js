@@ -43,7 +43,7 @@
 
   function roundStep(raw) {
     const magnitude = 10 ** Math.floor(Math.log10(raw));
-    const factor = [1, 2, 5].find((f) => raw / magnitude <= f * (1 + 1e-9)) ?? 10;
+    const factor = [1, 2, 5].find((f) => raw / magnitude <= 1.25 * f) ?? 10;
     return factor * magnitude;
   }
 
@@ -73,8 +73,9 @@
     for (let parts = wanted; values.length < 2 && parts < 1e3; parts *= 1.5) {
       step = roundStep((b - a) / parts);
       values = [];
-      const last = Math.floor(b / step + 1e-9);
-      for (let k = Math.ceil(a / step - 1e-9); k <= last; k++) values.push(k * step);
+      const first = Math.ceil(a / step - 1e-9), last = Math.floor(b / step + 1e-9);
+      // Counted from zero: far out, `first + 1` may be no larger than `first`.
+      for (let i = 0; i <= Math.min(100, last - first); i++) values.push((first + i) * step);
     }
     const largest = values.reduce((m, v) => Math.max(m, Math.abs(v)), 0);
     const exponent = largest >= 1e-2 && largest < 1e5 ? 0 : Math.floor((Math.log10(largest) + 1e-9) / 3) * 3;
@@ -259,6 +260,16 @@
     }
   }
 
+  /** Cuts a label to fit into `room` px, but keeps its unit. */
+  function shorten(ctx, label, room) {
+    if (ctx.measureText(label).width <= room) return label;
+    const [, name, unit] = /^(.*?)(\s*\[[^\]]*\])?$/.exec(label) ?? [null, label, ""];
+    const end = "…" + (unit ?? "");
+    let length = name.length;
+    while (length > 0 && ctx.measureText(name.slice(0, length) + end).width > room) length--;
+    return name.slice(0, length) + end;
+  }
+
   function dot(ctx, x, y, radius) {
     ctx.beginPath();
     ctx.arc(x, y, radius, 0, 2 * Math.PI);
@@ -395,7 +406,8 @@
     setX(low, high) {
       const [first, last] = this.fullX;
       const full = last - first;
-      const span = Math.min(full, Math.max(high - low, full * DEEPEST_ZOOM));
+      const least = Math.max(full * DEEPEST_ZOOM, 1e-12 * Math.max(Math.abs(first), Math.abs(last)));
+      const span = Math.min(full, Math.max(high - low, least));
       const middle = (low + high) / 2;
       low = Math.max(first, Math.min(last - span, middle - span / 2));
       this.x = span >= full * (1 - 1e-12) ? this.fullX : [low, low + span];
@@ -404,6 +416,13 @@
 
     zoomX(at, factor) {
       this.setX(at + (this.x[0] - at) * factor, at + (this.x[1] - at) * factor);
+    }
+
+    /** Shows a range of y positions on one panel, unless numbers have no room for it. */
+    setY(panel, [low, high]) {
+      const size = Math.max(Math.abs(low), Math.abs(high));
+      if (high - low > 1e-12 * size && size < 1e300) panel.y = [low, high];
+      this.request();
     }
 
     reset() {
@@ -461,7 +480,7 @@
           const du = ((drag.x0 - x) / (this.width - left - right)) * (drag.startX[1] - drag.startX[0]);
           if (panel.y) {
             const dv = ((y - drag.y0) / (panel.height - top - bottom)) * (drag.startY[1] - drag.startY[0]);
-            panel.y = drag.startY.map((v) => v + dv);
+            this.setY(panel, drag.startY.map((v) => v + dv));
           }
           this.setX(drag.startX[0] + du, drag.startX[1] + du);
         }
@@ -475,7 +494,7 @@
       this.drag = null;
       if (drag && !drag.pan) {
         const box = this.box(drag);
-        if (box.y) panel.y = [this.toV(panel, box.y[1]), this.toV(panel, box.y[0])];
+        if (box.y) this.setY(panel, [this.toV(panel, box.y[1]), this.toV(panel, box.y[0])]);
         if (box.x) this.setX(this.toU(panel, box.x[0]), this.toU(panel, box.x[1]));
       }
       this.request();
@@ -512,9 +531,8 @@
       if (!this.inside(panel, event.offsetX)) {
         // Over the y axis: zoom that.
         const at = this.toV(panel, event.offsetY);
-        panel.y = panel.shownY.map((v) => at + (v - at) * factor);
         event.preventDefault();
-        this.request();
+        this.setY(panel, panel.shownY.map((v) => at + (v - at) * factor));
       } else if (event.shiftKey || Math.abs(event.deltaX) > Math.abs(event.deltaY)) {
         const shift = ((event.deltaX || event.deltaY) / this.width) * (this.x[1] - this.x[0]);
         event.preventDefault();
@@ -553,14 +571,16 @@
     }
 
     resized() {
-      this.width = Math.max(200, this.element.clientWidth - this.padding());
+      this.width = this.room();
       this.stale = true;
       this.draw();
     }
 
-    padding() {
+    /** Width of the element's inside. */
+    room() {
       const style = getComputedStyle(this.element);
-      return (parseFloat(style.paddingLeft) || 0) + (parseFloat(style.paddingRight) || 0);
+      const padding = (parseFloat(style.paddingLeft) || 0) + (parseFloat(style.paddingRight) || 0);
+      return Math.max(200, this.element.clientWidth - padding);
     }
 
     draw() {
@@ -679,12 +699,14 @@
         ctx.rotate(-Math.PI / 2);
         ctx.font = `12px ${theme.font}`;
         const size = Math.max(9, Math.min(12, (12 * (h + 14)) / ctx.measureText(panel.spec.label).width));
-        text(panel.spec.label, 0, 0, "center", theme.ink, size);
+        ctx.font = `${size}px ${theme.font}`;
+        text(shorten(ctx, panel.spec.label, h + 14), 0, 0, "center", theme.ink, size);
         ctx.restore();
       }
       if (panel.isLast) {
         for (const t of this.xTicks.major) text(t.label, toX(t.at), top + h + 16, "center", theme.ink);
-        text(this.spec.label, left + w / 2, top + h + 34, "center", theme.ink, 12);
+        ctx.font = `12px ${theme.font}`;
+        text(shorten(ctx, this.spec.label, w), left + w / 2, top + h + 34, "center", theme.ink, 12);
         if (this.xTicks.exponent) text("×10" + superscript(this.xTicks.exponent), left + w, top + h + 32, "right", theme.ink, 10);
       }
     }
@@ -808,8 +830,8 @@
     redraw();
   };
   if (window.ResizeObserver) {
-    const observer = new ResizeObserver((entries) => {
-      for (const entry of entries) plots.find((plot) => plot.element === entry.target)?.resized();
+    const observer = new ResizeObserver(() => {
+      for (const plot of plots) if (plot.room() !== plot.width) plot.resized();
     });
     plots.forEach((plot) => observer.observe(plot.element));
   }

@@ -32,9 +32,8 @@ fluxline_core::choice! {
 }
 
 /// Kagawa et al. (1983): m_j.
-const WEIGHT: [f64; 10] = [
-    1.0, 1.167_25, 2.200_64, 3.928_61, 6.787_88, 11.676_1, 20.061_2, 34.454_1, 59.164_2, 101.590,
-];
+const WEIGHT: [f64; 10] =
+    [1.0, 1.167_25, 2.200_64, 3.928_61, 6.787_88, 11.676_1, 20.061_2, 34.454_1, 59.164_2, 101.590];
 /// Kagawa et al. (1983): n_j.
 const DECAY: [f64; 10] = [
     26.374_4, 72.803_3, 187.424, 536.626, 1570.60, 4618.13, 13_601.1, 40_082.5, 118_153.0,
@@ -206,11 +205,7 @@ impl<T: Num> PipeFriction<T> {
 mod tests {
     use super::*;
 
-    const BORE: Bore = Bore {
-        length: 3.0,
-        diameter: 0.01,
-        roughness: 15e-6,
-    };
+    const BORE: Bore = Bore { length: 3.0, diameter: 0.01, roughness: 15e-6 };
 
     fn friction(model: PipeFrictionModel) -> PipeFriction<f64> {
         PipeFriction::new(model, &BORE, 1.0, 870.0, 30e-6, 1e-4)
@@ -239,10 +234,8 @@ mod tests {
         let f = friction(PipeFrictionModel::Turbulent);
         for re in [LAMINAR_UP_TO, TURBULENT_FROM] {
             let q = re * 30e-6 * BORE.area() / 0.01;
-            let (below, above) = (
-                f.resistance(q * (1.0 - 1e-9), 30e-6),
-                f.resistance(q * (1.0 + 1e-9), 30e-6),
-            );
+            let (below, above) =
+                (f.resistance(q * (1.0 - 1e-9), 30e-6), f.resistance(q * (1.0 + 1e-9), 30e-6));
             assert!((below / above - 1.0).abs() < 1e-7);
         }
     }

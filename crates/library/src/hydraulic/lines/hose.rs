@@ -76,11 +76,8 @@ impl Hose {
             ("expansion", self.expansion),
             ("bulk_modulus", self.bulk_modulus),
         ];
-        let names: Vec<_> = given
-            .iter()
-            .filter(|(_, value)| value.is_some())
-            .map(|(name, _)| *name)
-            .collect();
+        let names: Vec<_> =
+            given.iter().filter(|(_, value)| value.is_some()).map(|(name, _)| *name).collect();
         if names.len() > 1 {
             return Err(Refusal::new(
                 names[1],
@@ -110,11 +107,7 @@ impl Hose {
 
 impl Physics for Hose {
     fn prepare(&self, environment: &Environment) -> Result<Pipe<f64>, Refusal> {
-        let bore = Bore {
-            length: self.length,
-            diameter: self.bore,
-            roughness: self.roughness,
-        };
+        let bore = Bore { length: self.length, diameter: self.bore, roughness: self.roughness };
         let start = self.start_pressure.unwrap_or(environment.start_pressure);
         let oil = environment.fluid.stiffness().at(start);
         let wall = self.wall_compliance(&bore, oil)?;

@@ -90,16 +90,12 @@ pub(super) use pipe_physics;
 
 impl Physics for Line {
     fn prepare(&self, environment: &Environment) -> Result<Pipe<f64>, Refusal> {
-        let wall = self.wall_thickness.map_or(0.0, |thickness| {
-            self.bore / (self.youngs_modulus * thickness)
-        });
+        let wall = self
+            .wall_thickness
+            .map_or(0.0, |thickness| self.bore / (self.youngs_modulus * thickness));
         Ok(Pipe::new(
             &PipeParameters {
-                bore: Bore {
-                    length: self.length,
-                    diameter: self.bore,
-                    roughness: self.roughness,
-                },
+                bore: Bore { length: self.length, diameter: self.bore, roughness: self.roughness },
                 wall_compliance: wall,
                 slow_compliance: 0.0,
                 relaxation_time: 0.0,

@@ -10,7 +10,5 @@ mod tests;
 use fluxline_core::component::ComponentType;
 
 /// The component types of this folder.
-pub const TYPES: &[ComponentType] = &[
-    ComponentType::of::<line::Line>(),
-    ComponentType::of::<hose::Hose>(),
-];
+pub const TYPES: &[ComponentType] =
+    &[ComponentType::of::<line::Line>(), ComponentType::of::<hose::Hose>()];

@@ -109,31 +109,14 @@ impl Pipe<f64> {
         let is_short = in_steps < 1.0;
         let has_slow_wall = p.slow_compliance > 0.0;
         let is_store = is_short && !has_slow_wall;
-        let (steps, delay) = if is_short {
-            (1, dt)
-        } else {
-            (in_steps.floor() as usize, delay)
-        };
+        let (steps, delay) = if is_short { (1, dt) } else { (in_steps.floor() as usize, delay) };
         let share = if is_store { 0.5 } else { 0.25 };
-        let friction = PipeFriction::new(
-            p.friction,
-            &p.bore,
-            share,
-            fluid.density,
-            fluid.viscosity,
-            dt,
-        );
+        let friction =
+            PipeFriction::new(p.friction, &p.bore, share, fluid.density, fluid.viscosity, dt);
         let wall_capacitance = p.slow_compliance * volume;
-        let wall_resistance = if has_slow_wall {
-            p.relaxation_time / wall_capacitance
-        } else {
-            1.0
-        };
-        let half_step = if has_slow_wall {
-            0.5 * dt / wall_capacitance
-        } else {
-            0.0
-        };
+        let wall_resistance =
+            if has_slow_wall { p.relaxation_time / wall_capacitance } else { 1.0 };
+        let half_step = if has_slow_wall { 0.5 * dt / wall_capacitance } else { 0.0 };
         Self {
             store: Store::new(capacitance, ends, environment),
             stiffness,
@@ -144,11 +127,7 @@ impl Pipe<f64> {
             impedance: ends as f64 * delay / (2.0 * capacitance),
             fraction: (delay / dt - steps as f64).clamp(0.0, 1.0),
             friction,
-            wall_conductance: if has_slow_wall {
-                1.0 / (wall_resistance + half_step)
-            } else {
-                0.0
-            },
+            wall_conductance: if has_slow_wall { 1.0 / (wall_resistance + half_step) } else { 0.0 },
             wall_capacitance,
             steps,
             ends,
@@ -178,11 +157,7 @@ impl Pipe<f64> {
 impl<T: Num> Pipe<T> {
     #[inline(always)]
     fn header(&self) -> usize {
-        if self.store.filters_pressure {
-            self.ends
-        } else {
-            0
-        }
+        if self.store.filters_pressure { self.ends } else { 0 }
     }
     /// Numbers per end: the same at any step.
     #[inline(always)]
@@ -265,11 +240,7 @@ impl<T: Num> Pipe<T> {
 
     #[inline(always)]
     fn present_impedance(&self, pressure: T) -> T {
-        if self.is_store {
-            self.store_at(pressure).impedance
-        } else {
-            self.impedance
-        }
+        if self.is_store { self.store_at(pressure).impedance } else { self.impedance }
     }
 
     /// Friction at an end in the coming step: Δp = wave + resistance·q.
@@ -302,8 +273,7 @@ impl<T: Num> Pipe<T> {
         if self.is_store {
             if self.friction.is_none() && self.stiffness.is_constant() {
                 self.store.scatter(io);
-                self.store
-                    .cavitate(io, self.vapour_pressure, CAVITY, CAVITATED);
+                self.store.cavitate(io, self.vapour_pressure, CAVITY, CAVITATED);
                 let pressure = self.store.mean_wave(io);
                 io.set_state(PRESSURE, pressure);
             } else {
@@ -321,8 +291,7 @@ impl<T: Num> Pipe<T> {
         let old = self.store_at(io.state(PRESSURE));
         for i in 0..self.ends {
             let (flow, viscosity, memory) = (io.flow(i), io.viscosity(i), self.end_friction(i));
-            self.friction
-                .settle(&mut io.history()[memory], flow, viscosity);
+            self.friction.settle(&mut io.history()[memory], flow, viscosity);
             let wave = io.history_at(self.end(i) + LINE_WAVE);
             io.set_wave(i, wave, old.impedance);
         }
@@ -381,8 +350,7 @@ impl<T: Num> Pipe<T> {
             let flow = io.flow(i);
             if rubs {
                 let (viscosity, memory) = (io.viscosity(i), self.end_friction(i));
-                self.friction
-                    .settle(&mut io.history()[memory], flow, viscosity);
+                self.friction.settle(&mut io.history()[memory], flow, viscosity);
             }
             let wave = io.history_at(end + LINE_WAVE);
             let open = io.history_at(end + END_CAVITY).gt(T::zero());
@@ -485,8 +453,7 @@ impl<T: Num> Pipe<T> {
             let (wave, g) = self.arm(io, i);
             let flow = (wave - pressure) * g;
             let (viscosity, memory) = (io.viscosity(i), self.arm_friction(i));
-            self.friction
-                .settle(&mut io.history()[memory], flow, viscosity);
+            self.friction.settle(&mut io.history()[memory], flow, viscosity);
             let line_wave = self.end(i) + LINE_WAVE;
             io.history()[line_wave] -= self.impedance * flow * 2.0;
         }

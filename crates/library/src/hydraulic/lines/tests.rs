@@ -50,10 +50,7 @@ fn hose(length: f64) -> Hose {
 }
 
 fn around<M: Physics>(dt: f64, bonds: usize) -> Surroundings {
-    Surroundings {
-        bonds,
-        ..Surroundings::of::<M>(dt)
-    }
+    Surroundings { bonds, ..Surroundings::of::<M>(dt) }
 }
 
 fn bench<M: Physics>(component: &M, around: &Surroundings) -> Bench<M> {
@@ -100,10 +97,7 @@ fn sudden_closure_raises_pressure_by_joukowsky_and_rings_with_four_lengths() {
             bench.step();
         }
         let plateau = pressures[delay as usize];
-        assert!(
-            ((plateau - before) / surge - 1.0).abs() < 1e-3,
-            "{delay}: {plateau}"
-        );
+        assert!(((plateau - before) / surge - 1.0).abs() < 1e-3, "{delay}: {plateau}");
         // Falling crossings of the reservoir's pressure lie 4·τ apart.
         let falls: Vec<_> = (1..pressures.len())
             .filter(|&i| pressures[i - 1] > reservoir && pressures[i] <= reservoir)
@@ -123,15 +117,9 @@ fn sudden_closure_raises_pressure_by_joukowsky_and_rings_with_four_lengths() {
 #[test]
 fn line_shorter_than_a_step_is_the_volume_of_its_bore() {
     let short = line(steps(0.8));
-    let volume = Volume {
-        volume: area(0.012) * short.length,
-        start_pressure: Some(50e5),
-    };
+    let volume = Volume { volume: area(0.012) * short.length, start_pressure: Some(50e5) };
     for filter in [Filter::None, Filter::Wave(0.2), Filter::Pressure(0.2)] {
-        let place = Surroundings {
-            filter,
-            ..around::<Line>(STEP, 3)
-        };
+        let place = Surroundings { filter, ..around::<Line>(STEP, 3) };
         let (mut a, mut b) = (bench(&short, &place), bench(&volume, &place));
         assert!(Line::is_lumped(a.constants()));
         for n in 0..500 {
@@ -196,17 +184,10 @@ fn steady_drop(component: &Line, dt: f64, bonds: usize, flow: f64) -> f64 {
 
 #[test]
 fn steady_laminar_drop_is_hagen_poiseuille() {
-    for friction in [
-        Friction::Laminar,
-        Friction::Turbulent,
-        Friction::FrequencyDependent,
-    ] {
+    for friction in [Friction::Laminar, Friction::Turbulent, Friction::FrequencyDependent] {
         for (length, dt) in [(6.0, 1e-4), (6.3, 1e-4), (0.1, 1e-4)] {
             for bonds in [2, 4] {
-                let pipe = Line {
-                    friction,
-                    ..line(length)
-                };
+                let pipe = Line { friction, ..line(length) };
                 let q = 1e-4;
                 let drop = steady_drop(&pipe, dt, bonds, q);
                 let expected = 128.0 * DENSITY * 30e-6 * length * q / (PI * 0.012f64.powi(4));
@@ -223,11 +204,8 @@ fn steady_laminar_drop_is_hagen_poiseuille() {
 fn steady_turbulent_drop_is_darcy_with_haaland() {
     // From 1 m to 200 m of 12 mm bore: friction from a thousandth to a multiple of ρ·a·v.
     for length in [0.05, 1.0, 6.3, 200.0] {
-        let pipe = Line {
-            friction: Friction::Turbulent,
-            start_pressure: Some(400e5),
-            ..line(length)
-        };
+        let pipe =
+            Line { friction: Friction::Turbulent, start_pressure: Some(400e5), ..line(length) };
         let q = 1.2e-3;
         let v = q / area(0.012);
         let re = v * 0.012 / 30e-6;
@@ -235,20 +213,13 @@ fn steady_turbulent_drop_is_darcy_with_haaland() {
         let root = -1.8 * ((15e-6 / (3.7 * 0.012f64)).powf(1.11) + 6.9 / re).log10();
         let expected = length / 0.012 * DENSITY * v * v / 2.0 / (root * root);
         let drop = steady_drop(&pipe, 1e-4, 2, q);
-        assert!(
-            (drop / expected - 1.0).abs() < 1e-6,
-            "{length}: {drop} {expected}"
-        );
+        assert!((drop / expected - 1.0).abs() < 1e-6, "{length}: {drop} {expected}");
     }
 }
 
 #[test]
 fn step_of_pressure_across_a_line_of_strong_friction_settles_without_swinging() {
-    let pipe = Line {
-        friction: Friction::Turbulent,
-        bore: 0.004,
-        ..line(20.0)
-    };
+    let pipe = Line { friction: Friction::Turbulent, bore: 0.004, ..line(20.0) };
     let mut bench = bench(&pipe, &around::<Line>(1e-4, 2));
     let mut flows = Vec::new();
     for _ in 0..40_000 {
@@ -258,9 +229,8 @@ fn step_of_pressure_across_a_line_of_strong_friction_settles_without_swinging() 
         bench.step();
     }
     let last = flows[flows.len() - 1];
-    let spread = flows[flows.len() - 1000..]
-        .iter()
-        .fold(0f64, |worst, q| worst.max((q / last - 1.0).abs()));
+    let spread =
+        flows[flows.len() - 1000..].iter().fold(0f64, |worst, q| worst.max((q / last - 1.0).abs()));
     assert!(spread < 1e-9, "{spread}");
     assert!(last > 0.0);
 }
@@ -303,10 +273,7 @@ fn fundamental(length: f64, radius: f64, viscosity: f64) -> C {
     let tau = length / sound();
     let mut s = (0.0, FRAC_PI_2 / tau);
     for _ in 0..200 {
-        let z = root((
-            s.0 * radius * radius / viscosity,
-            s.1 * radius * radius / viscosity,
-        ));
+        let z = root((s.0 * radius * radius / viscosity, s.1 * radius * radius / viscosity));
         let n = div(bessel(0, z), bessel(2, z));
         s = div((0.0, FRAC_PI_2 / tau), root(n));
     }
@@ -320,11 +287,7 @@ fn fundamental_of_a_closed_line_decays_as_zielkes_friction_says() {
         // a whole number of steps, so that interpolation damps nothing
         let delay = 400;
         let length = delay as f64 * dt * sound();
-        let pipe = Line {
-            bore,
-            friction: Friction::FrequencyDependent,
-            ..line(length)
-        };
+        let pipe = Line { bore, friction: Friction::FrequencyDependent, ..line(length) };
         let s = fundamental(length, 0.5 * bore, viscosity);
         let period = 2.0 * PI / s.1;
         let mut bench = bench(&pipe, &around::<Line>(dt, 2));
@@ -333,11 +296,7 @@ fn fundamental_of_a_closed_line_decays_as_zielkes_friction_says() {
         let total = (14.0 * period / dt) as usize;
         for n in 0..total {
             let t = n as f64 * dt;
-            let push = if t < 0.5 * period {
-                5e5 * (PI * t / (0.5 * period)).sin()
-            } else {
-                0.0
-            };
+            let push = if t < 0.5 * period { 5e5 * (PI * t / (0.5 * period)).sin() } else { 0.0 };
             connect(&mut bench, 0, 50e5 + push, 0.0);
             bench.impose_flow(1, 0.0);
             pressures.push(bench.effort(1) - 50e5);
@@ -356,27 +315,16 @@ fn fundamental_of_a_closed_line_decays_as_zielkes_friction_says() {
         };
         let (early, late) = (amplitude(4.0 * period), amplitude(12.0 * period));
         let decay = (early / late).ln() / (8.0 * period);
-        assert!(
-            (decay / -s.0 - 1.0).abs() < 0.03,
-            "bore {bore}: {decay} against {}",
-            -s.0
-        );
+        assert!((decay / -s.0 - 1.0).abs() < 0.03, "bore {bore}: {decay} against {}", -s.0);
     }
 }
 
 #[test]
 fn oil_is_conserved_to_rounding_through_delay_friction_and_cavitation() {
-    let frictions = [
-        Friction::None,
-        Friction::Laminar,
-        Friction::Turbulent,
-        Friction::FrequencyDependent,
-    ];
+    let frictions =
+        [Friction::None, Friction::Laminar, Friction::Turbulent, Friction::FrequencyDependent];
     let air = Fluid {
-        bulk_model: BulkModel::EntrainedAir {
-            fraction: 0.01,
-            exponent: 1.4,
-        },
+        bulk_model: BulkModel::EntrainedAir { fraction: 0.01, exponent: 1.4 },
         ..Fluid::default()
     };
     for friction in frictions {
@@ -384,17 +332,9 @@ fn oil_is_conserved_to_rounding_through_delay_friction_and_cavitation() {
             for bonds in [2, 3, 5] {
                 for filter in [Filter::None, Filter::Wave(0.2), Filter::Pressure(0.2)] {
                     for fluid in [Fluid::default(), air.clone()] {
-                        let place = Surroundings {
-                            filter,
-                            fluid,
-                            ..around::<Line>(STEP, bonds)
-                        };
+                        let place = Surroundings { filter, fluid, ..around::<Line>(STEP, bonds) };
                         let air_is_in = place.fluid == air;
-                        let pipe = Line {
-                            friction,
-                            start_pressure: Some(20e5),
-                            ..line(length)
-                        };
+                        let pipe = Line { friction, start_pressure: Some(20e5), ..line(length) };
                         let mut bench = bench(&pipe, &place);
                         let held = 20e5 * area(0.012) * length / BULK_MODULUS;
                         let scale = 3e-9 * length;
@@ -442,11 +382,7 @@ fn column_parts_at_the_vapour_pressure_and_rejoins() {
         bench.impose_flow(0, 0.0);
         connect(&mut bench, 1, 50e5, 0.0);
         // below for the one step in which the column parts
-        low = if bench.effort(0) < 300.0 - 1e-3 {
-            low + 1
-        } else {
-            0
-        };
+        low = if bench.effort(0) < 300.0 - 1e-3 { low + 1 } else { 0 };
         assert!(low <= 1, "step {n}: {}", bench.effort(0));
         bench.step();
         let cavity = bench.state.states[2 + Line::CAVITY];
@@ -484,15 +420,10 @@ fn lossless_closed_line_keeps_its_energy() {
 #[test]
 fn friction_and_interpolation_only_take_energy() {
     // Frequency-dependent friction gives some of what it took back within a step or two.
-    for (friction, slack) in [
-        (Friction::Laminar, 0.0),
-        (Friction::Turbulent, 0.0),
-        (Friction::FrequencyDependent, 1e-3),
-    ] {
-        let pipe = Line {
-            friction,
-            ..line(steps(7.4))
-        };
+    for (friction, slack) in
+        [(Friction::Laminar, 0.0), (Friction::Turbulent, 0.0), (Friction::FrequencyDependent, 1e-3)]
+    {
+        let pipe = Line { friction, ..line(steps(7.4)) };
         let mut bench = bench(&pipe, &around::<Line>(STEP, 2));
         bench.impose_flow(0, 1e-4).step();
         let mut before = f64::INFINITY;
@@ -511,10 +442,7 @@ fn friction_and_interpolation_only_take_energy() {
 
 #[test]
 fn elastic_wall_slows_the_wave() {
-    let pipe = Line {
-        wall_thickness: Some(0.001),
-        ..line(10.0)
-    };
+    let pipe = Line { wall_thickness: Some(0.001), ..line(10.0) };
     let bench = bench(&pipe, &around::<Line>(STEP, 2));
     // Korteweg: a = √(β/ρ/(1 + β·d/(E·e)))
     let speed = sound() / (1.0 + BULK_MODULUS * 0.012 / (210e9 * 0.001)).sqrt();
@@ -527,35 +455,15 @@ fn hose_takes_the_oil_that_its_expansion_says() {
     for (component, compliance) in [
         (hose(3.0), 1.0 / 0.8e9),
         (
-            Hose {
-                bulk_modulus: None,
-                expansion: Some(0.05),
-                ..hose(3.0)
-            },
+            Hose { bulk_modulus: None, expansion: Some(0.05), ..hose(3.0) },
             1.0 / BULK_MODULUS + 0.05 / 350e5,
         ),
         (
-            Hose {
-                bulk_modulus: None,
-                compliance: Some(1e-13),
-                ..hose(0.05)
-            },
+            Hose { bulk_modulus: None, compliance: Some(1e-13), ..hose(0.05) },
             1.0 / BULK_MODULUS + 1e-13 / area(0.012),
         ),
-        (
-            Hose {
-                slow_part: 0.4,
-                ..hose(3.0)
-            },
-            1.0 / 0.8e9,
-        ),
-        (
-            Hose {
-                slow_part: 0.4,
-                ..hose(0.05)
-            },
-            1.0 / 0.8e9,
-        ),
+        (Hose { slow_part: 0.4, ..hose(3.0) }, 1.0 / 0.8e9),
+        (Hose { slow_part: 0.4, ..hose(0.05) }, 1.0 / 0.8e9),
     ] {
         let mut bench = bench(&component, &around::<Hose>(STEP, 2));
         let start = bench.content();
@@ -579,11 +487,7 @@ fn hose_takes_the_oil_that_its_expansion_says() {
 fn slow_wall_damps_waves() {
     let ring = |slow_part| {
         let mut bench = bench(
-            &Hose {
-                slow_part,
-                relaxation_time: 0.002,
-                ..hose(5.0)
-            },
+            &Hose { slow_part, relaxation_time: 0.002, ..hose(5.0) },
             &around::<Hose>(STEP, 2),
         );
         let mut late = 0f64;
@@ -603,21 +507,12 @@ fn slow_wall_damps_waves() {
 #[test]
 fn contradictory_hoses_are_refused() {
     let fluid = Surroundings::of::<Hose>(STEP);
-    let twice = Hose {
-        expansion: Some(0.05),
-        ..hose(1.0)
-    };
+    let twice = Hose { expansion: Some(0.05), ..hose(1.0) };
     let refusal = Bench::within(&twice, &fluid).err().unwrap();
     assert_eq!(refusal.parameter, "bulk_modulus");
     assert!(refusal.message.contains("expansion and by bulk_modulus"));
-    let stiff = Hose {
-        bulk_modulus: Some(2e9),
-        ..hose(1.0)
-    };
-    assert_eq!(
-        Bench::within(&stiff, &fluid).err().unwrap().parameter,
-        "bulk_modulus"
-    );
+    let stiff = Hose { bulk_modulus: Some(2e9), ..hose(1.0) };
+    assert_eq!(Bench::within(&stiff, &fluid).err().unwrap().parameter, "bulk_modulus");
 }
 
 #[test]
@@ -628,10 +523,7 @@ fn lanes_give_the_bits_of_scalars() {
         (Friction::Turbulent, steps(0.4)),
     ] {
         let air = Fluid {
-            bulk_model: BulkModel::EntrainedAir {
-                fraction: 0.01,
-                exponent: 1.4,
-            },
+            bulk_model: BulkModel::EntrainedAir { fraction: 0.01, exponent: 1.4 },
             ..Fluid::default()
         };
         let is_short = length < steps(1.0);
@@ -685,10 +577,7 @@ fn a_change_of_step_keeps_the_oil() {
             (steps(5.5), 0.5 * STEP),
             (steps(5.5), 8.0 * STEP),
         ] {
-            let pipe = Line {
-                friction,
-                ..line(length)
-            };
+            let pipe = Line { friction, ..line(length) };
             let mut bench = bench(&pipe, &around::<Line>(STEP, 2));
             for n in 0..50 {
                 let flow = 1e-5 * (0.3 * n as f64).sin();
@@ -715,22 +604,12 @@ fn a_change_of_step_keeps_the_oil() {
             };
             let old = *bench.constants();
             let mut state = bench.state.clone();
-            let clock = Clock {
-                time: 0.0,
-                dt: new_dt,
-                tick: state.step + 1,
-            };
+            let clock = Clock { time: 0.0, dt: new_dt, tick: state.step + 1 };
             let io = &mut view::<Line, f64>(&wiring, &mut state, clock);
             Line::change_step(&old, &new, io);
-            assert!(
-                (Line::content(&new, io) / before - 1.0).abs() < 1e-12,
-                "{length}"
-            );
+            assert!((Line::content(&new, io) / before - 1.0).abs() < 1e-12, "{length}");
             Line::step(&new, io);
-            assert!(
-                (Line::content(&new, io) / before - 1.0).abs() < 1e-12,
-                "{length}"
-            );
+            assert!((Line::content(&new, io) / before - 1.0).abs() < 1e-12, "{length}");
         }
     }
 }

@@ -37,9 +37,7 @@ pub struct OrificeConstants<T> {
 impl Physics for TurbulentOrifice {
     fn prepare(&self, environment: &Environment) -> Result<OrificeConstants<f64>, Refusal> {
         let conductance_per_area = self.discharge * (2.0 / environment.fluid.density).sqrt();
-        Ok(OrificeConstants {
-            conductance_per_area,
-        })
+        Ok(OrificeConstants { conductance_per_area })
     }
 
     fn law<T: Num>(k: &OrificeConstants<T>, law: &mut Law<'_, T>) {
@@ -70,13 +68,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn bench(area: f64) -> Bench<TurbulentOrifice> {
-        let mut bench = Bench::new(
-            &TurbulentOrifice {
-                area,
-                discharge: 0.67,
-            },
-            1e-4,
-        );
+        let mut bench = Bench::new(&TurbulentOrifice { area, discharge: 0.67 }, 1e-4);
         bench.input(TurbulentOrifice::AREA, area);
         bench
     }

@@ -89,8 +89,7 @@ impl Physics for Volume {
     fn step<T: Num>(k: &VolumeConstants<T>, io: &mut Step<'_, T>) {
         if k.stiffness.is_constant() {
             k.store.scatter(io);
-            k.store
-                .cavitate(io, k.vapour_pressure, Self::CAVITY, Self::CAVITATED);
+            k.store.cavitate(io, k.vapour_pressure, Self::CAVITY, Self::CAVITATED);
         } else {
             let store = k.store_at(io.state(Self::PRESSURE));
             store.scatter(io);
@@ -109,8 +108,7 @@ impl Physics for Volume {
     ) {
         if io.memory(Self::CAVITY).first() == 0.0 {
             let pressure = io.state(Self::PRESSURE);
-            new.store_at(pressure)
-                .correct_waves(old.store_at(pressure).impedance, io);
+            new.store_at(pressure).correct_waves(old.store_at(pressure).impedance, io);
         }
     }
 
@@ -140,15 +138,8 @@ mod tests {
     use fluxline_core::testing::{Bench, Surroundings};
 
     fn bench(bonds: usize, filter: Filter) -> Bench<Volume> {
-        let around = Surroundings {
-            bonds,
-            filter,
-            ..Surroundings::of::<Volume>(1e-4)
-        };
-        let volume = Volume {
-            volume: 1e-3,
-            start_pressure: Some(10e5),
-        };
+        let around = Surroundings { bonds, filter, ..Surroundings::of::<Volume>(1e-4) };
+        let volume = Volume { volume: 1e-3, start_pressure: Some(10e5) };
         let mut bench = Bench::within(&volume, &around).unwrap();
         bench.start();
         bench
@@ -170,10 +161,7 @@ mod tests {
                 // β/V·q·t above the start, whatever the filter (Pollmeier: slope 1.0000)
                 let expected = 10e5 + 1.6e9 / 1e-3 * 1e-4 * 0.2;
                 let pressure = bench.get_state(Volume::PRESSURE);
-                assert!(
-                    (pressure / expected - 1.0).abs() < 1e-3,
-                    "{filter:?} {bonds}: {pressure}"
-                );
+                assert!((pressure / expected - 1.0).abs() < 1e-3, "{filter:?} {bonds}: {pressure}");
             }
         }
     }

@@ -1,0 +1,213 @@
+//! The command line.
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use std::path::PathBuf;
+
+const EXIT_CODES: &str = "\
+Exit codes:
+  0  done; there may be warnings
+  1  the run failed: diverged, not converged, stopped, interrupted, not at rest
+  2  the input is wrong
+  3  a file cannot be read or written
+
+`fluxline explain CODE` tells more about an error or warning.";
+
+/// A simulator for fluid-power and mechatronic machines.
+#[derive(Debug, Parser)]
+#[command(name = "fluxline", version, about, after_help = EXIT_CODES, max_term_width = 100)]
+pub struct Cli {
+    /// When to use colours.
+    #[arg(long, global = true, value_enum, default_value_t = Color::Auto, value_name = "WHEN")]
+    pub color: Color,
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// When to use colours.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Color {
+    /// On a terminal.
+    Auto,
+    /// Always.
+    Always,
+    /// Never.
+    Never,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Write a starter circuit
+    New(New),
+    /// Check a circuit and tell everything that is wrong with it
+    Check(Check),
+    /// Simulate a circuit
+    Run(Box<Run>),
+    /// Draw results as SVG or PNG
+    Plot(Plot),
+    /// List component types
+    List(List),
+    /// Describe a component type or the settings `run`, `fluid`, `lines`, `record`
+    Describe(Describe),
+    /// Explain an error code
+    Explain(Explain),
+    /// Repeat a published case and compare
+    Reproduce(Reproduce),
+}
+
+#[derive(Debug, Args)]
+pub struct New {
+    /// Name of the circuit; NAME.toml is written
+    #[arg(value_name = "NAME")]
+    pub name: PathBuf,
+    /// What to start from
+    #[arg(long, default_value = "servo")]
+    pub template: String,
+    /// Overwrite a file of that name
+    #[arg(long)]
+    pub force: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct Check {
+    /// The circuit file
+    #[arg(value_name = "FILE")]
+    pub file: PathBuf,
+    /// Set a parameter: --set "relief.cracking_pressure=140 bar"
+    #[arg(long, value_name = "NAME=VALUE")]
+    pub set: Vec<String>,
+    /// Print problems as JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = EXIT_CODES)]
+pub struct Run {
+    /// The circuit file
+    #[arg(value_name = "FILE")]
+    pub file: PathBuf,
+    /// Time at the end, such as "3 s"
+    #[arg(long, value_name = "TIME")]
+    pub stop: Option<String>,
+    /// Time step, such as "0.1 ms"
+    #[arg(long, value_name = "TIME")]
+    pub step: Option<String>,
+    /// Set a parameter: --set "relief.cracking_pressure=140 bar"
+    #[arg(long, value_name = "NAME=VALUE")]
+    pub set: Vec<String>,
+    /// Write recorded variables to a CSV file, in SI units; `-` is standard output
+    ///
+    /// The file appears under its name when it is whole. A run that fails or is interrupted keeps
+    /// what it has computed; when the disk is full nothing is left of it.
+    #[arg(long, value_name = "FILE")]
+    pub csv: Option<PathBuf>,
+    /// Write recorded variables to a Parquet file, in SI units
+    #[arg(long, value_name = "FILE")]
+    pub parquet: Option<PathBuf>,
+    /// Record so many samples, spread evenly
+    #[arg(long, value_name = "N", conflicts_with = "every", value_parser = clap::value_parser!(u32).range(2..))]
+    pub samples: Option<u32>,
+    /// Record every N-th step
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pub every: Option<u64>,
+    /// Record these variables in place of those in the file; `*` stands for any characters
+    #[arg(long, value_name = "PATTERN")]
+    pub record: Vec<String>,
+    /// Save the state at the end, to go on from there later
+    #[arg(long, value_name = "FILE")]
+    pub save_state: Option<PathBuf>,
+    /// Go on from a saved state
+    #[arg(long, value_name = "FILE")]
+    pub from_state: Option<PathBuf>,
+    /// Write a report with interactive plots
+    #[arg(long, value_name = "FILE.html")]
+    pub report: Option<PathBuf>,
+    /// Draw the plots of the file, or all recorded variables
+    #[arg(long, value_name = "FILE.svg|png")]
+    pub plot: Option<PathBuf>,
+    /// Print the verdict as JSON, and nothing else, on standard output
+    #[arg(long)]
+    pub json: bool,
+    /// No progress, no plots in the terminal, no table
+    #[arg(long, short)]
+    pub quiet: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct Plot {
+    /// A CSV file: Fluxline's own, or any with a column of time
+    #[arg(value_name = "RESULT")]
+    pub result: PathBuf,
+    /// Names of variables; `*` stands for any characters
+    #[arg(value_name = "VARIABLE", required = true)]
+    pub variables: Vec<String>,
+    /// File to draw into; RESULT.svg unless given
+    #[arg(long, short, value_name = "FILE.svg|png")]
+    pub output: Option<PathBuf>,
+    /// Headline
+    #[arg(long)]
+    pub title: Option<String>,
+    /// Width in pixels
+    #[arg(long, value_parser = clap::value_parser!(u32).range(200..=20_000))]
+    pub width: Option<u32>,
+    /// Height in pixels
+    #[arg(long, value_parser = clap::value_parser!(u32).range(120..=20_000))]
+    pub height: Option<u32>,
+}
+
+#[derive(Debug, Args)]
+pub struct List {
+    /// Only those with this word in their name, description or aliases
+    #[arg(value_name = "WORD")]
+    pub word: Option<String>,
+    /// Print as JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct Describe {
+    /// A component type, or `run`, `fluid`, `lines`, `record`
+    #[arg(value_name = "TYPE", required_unless_present = "all")]
+    pub name: Option<String>,
+    /// All component types and settings
+    #[arg(long, conflicts_with = "name")]
+    pub all: bool,
+    /// Print as JSON
+    #[arg(long, conflicts_with = "markdown")]
+    pub json: bool,
+    /// Print as Markdown
+    #[arg(long)]
+    pub markdown: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct Explain {
+    /// A code, such as F0302
+    #[arg(value_name = "CODE")]
+    pub code: String,
+}
+
+#[derive(Debug, Args)]
+pub struct Reproduce {
+    /// A case, such as tlm/mass-spring
+    #[arg(value_name = "CASE", required_unless_present = "list")]
+    pub case: Option<String>,
+    /// List the cases
+    #[arg(long)]
+    pub list: bool,
+    /// Print as JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_command_line_is_sound() {
+        Cli::command().debug_assert();
+    }
+}

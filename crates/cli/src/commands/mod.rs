@@ -1,0 +1,106 @@
+//! What each sub-command does.
+
+mod check;
+mod describe;
+mod explain;
+mod list;
+mod new;
+mod plot;
+mod reproduce;
+mod run;
+
+use crate::args::{Cli, Color, Command};
+use crate::session::Failure;
+use clap::Parser;
+use fluxline_diagnostics::{Diagnostic, Diagnostics, SourceMap};
+use std::io::{self, IsTerminal, Write};
+use std::process::ExitCode;
+
+/// The whole command: reads the arguments of the process, does what they say.
+pub fn main() -> ExitCode {
+    let cli = Cli::parse();
+    let console = Console::new(cli.color);
+    let code = match cli.command {
+        Command::New(args) => new::run(&console, &args),
+        Command::Check(args) => check::run(&console, &args),
+        Command::Run(args) => run::run(&console, &args),
+        Command::Plot(args) => plot::run(&console, &args),
+        Command::List(args) => list::run(&console, &args),
+        Command::Describe(args) => describe::run(&console, &args),
+        Command::Explain(args) => explain::run(&console, &args),
+        Command::Reproduce(args) => reproduce::run(&console, &args),
+    };
+    ExitCode::from(code)
+}
+
+/// Where text goes, and how it may look there.
+pub(crate) struct Console {
+    /// Colours on standard output.
+    pub color: bool,
+    /// Colours on standard error.
+    pub error_color: bool,
+    /// Width of the terminal, in characters.
+    pub width: usize,
+}
+
+impl Console {
+    fn new(color: Color) -> Self {
+        let wanted = |is_terminal: bool| match color {
+            Color::Always => true,
+            Color::Never => false,
+            Color::Auto => {
+                let is_off = |name| std::env::var_os(name).is_some_and(|value| !value.is_empty());
+                is_terminal
+                    && !is_off("NO_COLOR")
+                    && std::env::var_os("TERM").is_none_or(|t| t != "dumb")
+            }
+        };
+        let columns = console::Term::stdout().size_checked().map(|(_, columns)| columns.into());
+        Self {
+            color: wanted(io::stdout().is_terminal()),
+            error_color: wanted(io::stderr().is_terminal()),
+            width: columns.filter(|&width: &usize| width >= 40).unwrap_or(100).min(200),
+        }
+    }
+
+    /// Writes to standard output. A reader that has gone away is no error.
+    pub fn print(&self, text: &str) {
+        let mut out = io::stdout().lock();
+        let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+    }
+
+    /// Writes to standard error.
+    pub fn tell(&self, text: &str) {
+        let _ = io::stderr().lock().write_all(text.as_bytes());
+    }
+
+    /// Shows problems and gives the exit code.
+    pub fn report(&self, problems: &Diagnostics, sources: &SourceMap) -> u8 {
+        if !problems.is_empty() {
+            self.tell(&problems.render(sources, self.error_color, self.width));
+        }
+        problems.exit_code()
+    }
+
+    /// Shows one problem without a place in a file.
+    pub fn fail(&self, problem: Diagnostic) -> u8 {
+        self.report(&problem.into(), &SourceMap::new())
+    }
+
+    /// Shows why a circuit cannot be run.
+    pub fn refuse(&self, failure: &Failure) -> u8 {
+        let code = self.report(&failure.problems, &failure.sources);
+        self.tell(&format!("\n{}\n", failure.problems.summary()));
+        code
+    }
+
+    /// Bold.
+    pub fn strong(&self, text: &str) -> String {
+        if self.color { format!("\x1b[1m{text}\x1b[0m") } else { text.to_owned() }
+    }
+
+    /// JSON, readable.
+    pub fn json(&self, value: &serde_json::Value) {
+        self.print(&format!("{value:#}\n"));
+    }
+}

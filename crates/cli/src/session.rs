@@ -1,0 +1,465 @@
+//! A circuit that has been read, checked and planned, and its runs.
+
+use crate::display::{quantity, time};
+use fluxline_core::circuit::{Circuit, Pattern, Registry};
+use fluxline_core::declare::Causality;
+use fluxline_core::plan::Plan;
+use fluxline_core::recorder::{Recorder, Sampling, Sink, choose};
+use fluxline_core::run::{self, Ended, Outcome, Progress};
+use fluxline_core::settings::{Begin, StepControl};
+use fluxline_core::start::{Rest, come_to_rest};
+use fluxline_core::state::State;
+use fluxline_core::variable::{Ladder, StepUse};
+use fluxline_core::variables::Variable;
+use fluxline_diagnostics::{Code, Diagnostic, Diagnostics, Place, SourceMap, list_names};
+use fluxline_formats::{Loaded, Override};
+use std::cell::RefCell;
+use std::path::Path;
+use std::rc::Rc;
+use std::time::{Duration, Instant};
+
+/// A circuit that is ready to run.
+pub struct Session {
+    /// The component types.
+    pub registry: Registry,
+    /// The file as its user named it.
+    pub name: String,
+    /// What the file describes.
+    pub circuit: Circuit,
+    /// What steps it.
+    pub engine: Engine,
+    /// All files that were read.
+    pub sources: SourceMap,
+    /// Warnings found on the way.
+    pub warnings: Diagnostics,
+}
+
+/// Fixed or variable step.
+pub enum Engine {
+    /// One plan.
+    Fixed(Box<Plan>),
+    /// One plan per size of step.
+    Variable(Box<Ladder>),
+}
+
+/// Why a circuit cannot be run, with the files that the problems point at.
+#[derive(Debug)]
+pub struct Failure {
+    /// Errors and warnings.
+    pub problems: Diagnostics,
+    /// The files.
+    pub sources: SourceMap,
+}
+
+/// What to record, where it differs from the circuit file.
+#[derive(Clone, Debug, Default)]
+pub struct Recording {
+    /// Patterns of names in place of those in the file; empty keeps them.
+    pub record: Vec<String>,
+    /// So many samples.
+    pub samples: Option<usize>,
+    /// Every so many steps instead.
+    pub every: Option<u64>,
+}
+
+/// What will be recorded.
+#[derive(Clone, Debug)]
+pub struct Chosen {
+    /// The variables, in the order of the columns of result files.
+    pub variables: Vec<Variable>,
+    /// Which steps.
+    pub sampling: Sampling,
+}
+
+/// Follows a run.
+pub trait Watcher {
+    /// Called now and then; false stops the run.
+    fn go_on(&mut self, progress: Progress) -> bool;
+}
+
+/// Follows nothing.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Quiet;
+
+impl Watcher for Quiet {
+    fn go_on(&mut self, _: Progress) -> bool {
+        true
+    }
+}
+
+/// First, smallest, largest and last recorded value of a variable, in SI units.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Extremes {
+    /// First.
+    pub start: f64,
+    /// Smallest.
+    pub min: f64,
+    /// Largest.
+    pub max: f64,
+    /// Last.
+    pub end: f64,
+}
+
+/// A finished run.
+pub struct Completed<'a> {
+    /// What was recorded.
+    pub recorder: Recorder<'a>,
+    /// Of each recorded variable; empty when nothing was recorded.
+    pub extremes: Vec<Extremes>,
+    /// The last state; of a run that diverged, that of the last good step.
+    pub state: State<f64>,
+    /// How it ended, and its judgement.
+    pub outcome: Outcome,
+    /// How it came to rest before it began, if asked to.
+    pub rest: Option<Rest>,
+    /// What a variable step did.
+    pub step_use: Option<StepUse>,
+    /// Time spent on the steps.
+    pub wall: Duration,
+    /// The error, unless it ran to its end.
+    pub failure: Option<Diagnostic>,
+}
+
+impl Completed<'_> {
+    /// Simulated time over time spent.
+    pub fn real_time_factor(&self) -> f64 {
+        self.outcome.verdict.simulated / self.wall.as_secs_f64().max(1e-9)
+    }
+
+    /// How it ended, in a word that scripts can rely on.
+    pub fn ended(&self) -> &'static str {
+        if self.rest.as_ref().is_some_and(|rest| !rest.reached) {
+            return "not_at_rest";
+        }
+        match self.outcome.ended {
+            Ended::Done => "done",
+            Ended::Diverged(_) => "diverged",
+            Ended::Unconverged { .. } => "not_converged",
+            Ended::Stopped { .. } => "stopped",
+            Ended::Interrupted { .. } => "interrupted",
+            Ended::SinkFailed => "not_written",
+        }
+    }
+}
+
+impl Session {
+    /// Reads and plans a circuit file.
+    pub fn open(path: impl AsRef<Path>, overrides: &[Override]) -> Result<Self, Failure> {
+        let registry = fluxline_library::registry();
+        let name = path.as_ref().display().to_string();
+        let loaded = fluxline_formats::load_file(path, &registry, overrides);
+        Self::plan_it(registry, name, loaded)
+    }
+
+    /// Reads and plans a circuit given as text; files that it names are looked for in the current
+    /// folder.
+    pub fn from_text(name: &str, text: &str, overrides: &[Override]) -> Result<Self, Failure> {
+        let registry = fluxline_library::registry();
+        let loaded = fluxline_formats::load_text(name, text, "", &registry, overrides);
+        Self::plan_it(registry, name.to_owned(), loaded)
+    }
+
+    fn plan_it(registry: Registry, name: String, loaded: Loaded) -> Result<Self, Failure> {
+        let Loaded { circuit, diagnostics: mut problems, sources } = loaded;
+        let Some(circuit) = circuit else {
+            return Err(Failure { problems, sources });
+        };
+        let planned = Plan::of(&circuit, &registry);
+        problems.absorb(planned.problems);
+        let Some(plan) = planned.plan else {
+            return Err(Failure { problems, sources });
+        };
+        check_names(&circuit, &plan, &mut problems);
+        let engine = match circuit.run.step_control {
+            StepControl::Fixed => Some(Engine::Fixed(Box::new(plan))),
+            StepControl::Variable => match Ladder::new(&circuit, &registry) {
+                Ok(ladder) => Some(Engine::Variable(Box::new(ladder))),
+                Err(found) => {
+                    problems.absorb(found);
+                    None
+                }
+            },
+        };
+        match engine {
+            Some(engine) if !problems.has_errors() => {
+                Ok(Self { registry, name, circuit, engine, sources, warnings: problems })
+            }
+            _ => Err(Failure { problems, sources }),
+        }
+    }
+
+    /// The plan; with a variable step that of the smallest.
+    pub fn plan(&self) -> &Plan {
+        match &self.engine {
+            Engine::Fixed(plan) => plan,
+            Engine::Variable(ladder) => ladder.finest(),
+        }
+    }
+
+    /// Steps of the whole run; with a variable step as many as of the smallest.
+    pub fn steps(&self) -> u64 {
+        let (run, step) = (&self.circuit.run, self.plan().step);
+        let exact = (run.stop - run.start) / step;
+        // A stop that is no whole number of steps is reached with the step that covers it.
+        let whole = exact.round();
+        if (exact - whole).abs() <= 1e-6 * exact.max(1.0) {
+            whole as u64
+        } else {
+            exact.ceil() as u64
+        }
+    }
+
+    /// Chooses what to record: what the file or the caller asks for, and what the file plots.
+    pub fn recording(&self, wanted: &Recording) -> Result<Chosen, Diagnostics> {
+        let plan = self.plan();
+        let given: Vec<Pattern> = wanted.record.iter().map(Pattern::new).collect();
+        let mut patterns = if given.is_empty() { self.circuit.record.clone() } else { given };
+        if !patterns.is_empty() {
+            let plotted = self.circuit.plots.iter().flat_map(|plot| &plot.variables);
+            patterns.extend(plotted.cloned());
+        }
+        let (variables, unused) = choose(plan, &patterns);
+        let problems: Diagnostics = unused
+            .into_iter()
+            .map(|pattern| unmatched(Code::RecordMatchesNothing, pattern, plan))
+            .collect();
+        let settings = &self.circuit.recording;
+        let sampling = match (wanted.every, wanted.samples, settings.every) {
+            (Some(every), ..) => Sampling::Every(every.max(1)),
+            (None, Some(samples), _) => Sampling::Even(samples.max(2)),
+            (None, None, every) if every > 0 => Sampling::Every(every as u64),
+            _ => Sampling::Even(settings.samples),
+        };
+        problems.into_result(Chosen { variables, sampling })
+    }
+
+    /// Runs from the start, or from a saved state, to the end. Rows also go to the sinks.
+    pub fn run<'a>(
+        &self,
+        chosen: Chosen,
+        from: Option<State<f64>>,
+        sinks: Vec<Box<dyn Sink + 'a>>,
+        watcher: &mut dyn Watcher,
+    ) -> Completed<'a> {
+        let plan = self.plan();
+        let steps = self.steps();
+        let ranges: Rc<RefCell<Vec<Extremes>>> = Rc::default();
+        let tee = Tee { sinks, ranges: ranges.clone() };
+        let mut recorder =
+            Recorder::new(chosen.variables, chosen.sampling, steps).with_sink(Box::new(tee));
+        let is_fresh = from.is_none();
+        let mut state = from.unwrap_or_else(|| plan.initial.clone());
+        let run = &self.circuit.run;
+        let rest = (run.begin == Begin::Rest && is_fresh)
+            .then(|| come_to_rest(plan, &mut state, run.rest_limit, run.rest_tolerance));
+        if let Some(rest) = rest.as_ref().filter(|rest| !rest.reached) {
+            let failure = self.not_at_rest(rest);
+            return Completed {
+                recorder,
+                extremes: Vec::new(),
+                state,
+                outcome: Outcome { ended: Ended::Done, verdict: Default::default() },
+                rest: Some(rest.clone()),
+                step_use: None,
+                wall: Duration::ZERO,
+                failure: Some(failure),
+            };
+        }
+        let begun = Instant::now();
+        let (mut outcome, step_use) = match &self.engine {
+            Engine::Fixed(plan) => {
+                let go_on = |progress| watcher.go_on(progress);
+                (run::run(plan, &mut state, steps, &mut recorder, true, go_on), None)
+            }
+            Engine::Variable(ladder) => {
+                let go_on = |progress| watcher.go_on(progress);
+                let (outcome, step_use) = ladder.run(&mut state, run.stop, &mut recorder, go_on);
+                (outcome, Some(step_use))
+            }
+        };
+        let wall = begun.elapsed();
+        if recorder.has_failed() {
+            outcome.ended = Ended::SinkFailed;
+        }
+        let failure = self.failure(&outcome.ended);
+        let extremes = ranges.take();
+        Completed { recorder, extremes, state, outcome, rest, step_use, wall, failure }
+    }
+
+    fn not_at_rest(&self, rest: &Rest) -> Diagnostic {
+        let name = self.plan().name(rest.component);
+        let change = if rest.residual.is_finite() {
+            format!(
+                "`{name}` still changes by {} of its size per second",
+                crate::display::number(rest.residual)
+            )
+        } else {
+            format!("`{name}` diverges")
+        };
+        let problem = Diagnostic::error(
+            Code::NotAtRest,
+            format!("the circuit did not come to rest within {}: {change}", time(rest.time)),
+        );
+        self.at_component(problem, name, "changes most")
+            .note(format!(
+                "at rest nothing changes by more than {} of its size per second",
+                crate::display::number(self.circuit.run.rest_tolerance)
+            ))
+            .help("hold what should stand still, add the missing leakage or damping, or begin with given values: begin = \"values\"")
+            .help("a longer time or a looser tolerance may do: `rest_limit`, `rest_tolerance`")
+    }
+
+    /// Points at a component in the file, or names it.
+    fn at_component(&self, problem: Diagnostic, name: &str, label: &str) -> Diagnostic {
+        let found = self.circuit.components.iter().find(|one| one.name == name);
+        let line = || {
+            let lines = self.circuit.connections.iter().filter_map(|one| one.line.as_ref());
+            lines.into_iter().find(|line| line.name == name)
+        };
+        let problem = problem.on(Place::component(name));
+        problem.at_if(found.or_else(line).and_then(|one| one.span), label)
+    }
+
+    /// The error that an end stands for.
+    fn failure(&self, ended: &Ended) -> Option<Diagnostic> {
+        let plan = self.plan();
+        Some(match ended {
+            Ended::Done | Ended::SinkFailed => return None,
+            Ended::Diverged(found) => {
+                let became = if found.value.is_nan() {
+                    "is no longer a number".to_owned()
+                } else if found.value.is_infinite() {
+                    "became infinite".to_owned()
+                } else {
+                    format!("grew to {}", quantity(found.value, found.unit))
+                };
+                let problem = Diagnostic::error(
+                    Code::Diverged,
+                    format!("`{}` {became} at t = {}", found.variable, time(found.time)),
+                );
+                let (cause, cure) = self.likely_cause(&found.component, found.unit);
+                let mut problem = self
+                    .at_component(problem, &found.component, "the first to go wrong")
+                    .note(format!(
+                        "the last good step is {} at t = {}, with {} = {}",
+                        found.last_good_step,
+                        time(found.last_good_time),
+                        found.variable,
+                        quantity(found.last_value, found.unit)
+                    ))
+                    .note(format!("likely cause: {cause}"))
+                    .help(cure);
+                if matches!(self.engine, Engine::Fixed(_)) {
+                    let half = time(plan.step / 2.0);
+                    problem = problem
+                        .help(format!("see whether a smaller step helps: --step \"{half}\""));
+                }
+                problem
+            }
+            Ended::Unconverged { component, time: t } => {
+                let problem = Diagnostic::error(
+                    Code::NotConverged,
+                    format!(
+                        "the equations of `{component}` have no solution near the last one at t = {}",
+                        time(*t)
+                    ),
+                );
+                self.at_component(problem, component, "not converged")
+                    .note(format!("likely cause: {}", lower(Code::NotConverged.info().cause)))
+                    .help(format!("reduce the step: --step \"{}\"", time(plan.step / 2.0)))
+            }
+            Ended::Stopped { component, time: t } => {
+                let problem = Diagnostic::error(
+                    Code::StoppedByComponent,
+                    format!("`{component}` stopped the run at t = {}", time(*t)),
+                );
+                self.at_component(problem, component, "asked to stop")
+            }
+            Ended::Interrupted { time: t } => {
+                Diagnostic::error(Code::Interrupted, format!("interrupted at t = {}", time(*t)))
+            }
+        })
+    }
+
+    fn likely_cause(&self, component: &str, unit: &str) -> (&'static str, &'static str) {
+        let plan = self.plan();
+        let declaration =
+            plan.variables.by_name.get(component).map(|&i| plan.variables.entries[i].declaration);
+        let is_signal = declaration.is_some_and(|d| d.causality == Causality::S);
+        match unit {
+            _ if is_signal => (
+                "a controller whose gain is too high for the delay in its loop",
+                "lower the gain, or limit the signal",
+            ),
+            "Pa" | "m^3/s" | "m³/s" => (
+                "a small volume next to a large flow, an oil without a way out, or an unstable control loop",
+                "look at the volumes around the component: enlarge the smallest, or reduce the step",
+            ),
+            "N" | "m/s" | "m" | "N*m" | "rad/s" | "rad" => (
+                "a very small mass on a stiff spring, a missing stop or friction, or an unstable control loop",
+                "raise the mass, soften the spring, or reduce the step",
+            ),
+            _ => (
+                "values far outside the range for which the component is made",
+                "look at what drives the component, or reduce the step",
+            ),
+        }
+    }
+}
+
+fn lower(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map_or(String::new(), |c| c.to_lowercase().chain(letters).collect())
+}
+
+/// Records and plots of the file must name something: after a long run it would be missing.
+fn check_names(circuit: &Circuit, plan: &Plan, problems: &mut Diagnostics) {
+    let (_, unused) = choose(plan, &circuit.record);
+    if !circuit.record.is_empty() {
+        problems.extend(unused.into_iter().map(|p| unmatched(Code::RecordMatchesNothing, p, plan)));
+    }
+    for plot in &circuit.plots {
+        let (_, unused) = choose(plan, &plot.variables);
+        problems.extend(unused.into_iter().map(|p| unmatched(Code::UnknownPlotVariable, p, plan)));
+    }
+}
+
+fn unmatched(code: Code, pattern: &Pattern, plan: &Plan) -> Diagnostic {
+    let what = match code {
+        Code::UnknownPlotVariable => "to plot",
+        _ => "to record",
+    };
+    let problem =
+        Diagnostic::error(code, format!("there is no variable `{}` {what}", pattern.text))
+            .at_if(pattern.span, "matches nothing");
+    let near = plan.variables.suggestions(&pattern.text);
+    if near.is_empty() {
+        problem.help("names are `component.port.variable` or `component.variable`; `*` stands for any characters")
+    } else {
+        problem.help(format!("did you mean {}?", list_names(near.iter().map(String::as_str))))
+    }
+}
+
+/// Hands rows to all sinks and keeps the extremes, whether or not rows are kept in memory.
+struct Tee<'a> {
+    sinks: Vec<Box<dyn Sink + 'a>>,
+    ranges: Rc<RefCell<Vec<Extremes>>>,
+}
+
+impl Sink for Tee<'_> {
+    fn row(&mut self, row: &[f64]) -> std::io::Result<()> {
+        let mut ranges = self.ranges.borrow_mut();
+        if ranges.is_empty() {
+            ranges.extend(row[1..].iter().map(|&x| Extremes { start: x, min: x, max: x, end: x }));
+        }
+        for (range, &x) in ranges.iter_mut().zip(&row[1..]) {
+            range.min = range.min.min(x);
+            range.max = range.max.max(x);
+            range.end = x;
+        }
+        for sink in &mut self.sinks {
+            sink.row(row)?;
+        }
+        Ok(())
+    }
+}

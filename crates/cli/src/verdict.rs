@@ -1,0 +1,392 @@
+//! The verdict of a run, as text for people and as JSON for scripts.
+
+use crate::display::{Shown, count, counted, energy, number, quantity, time};
+use crate::figures::matching;
+use crate::session::{Completed, Session};
+use fluxline_core::monitor::Named;
+use fluxline_core::run::Ended;
+use fluxline_core::settings::StepControl;
+use fluxline_diagnostics::{Code, Diagnostic, Diagnostics, SourceMap};
+use serde_json::{Value, json};
+
+/// So many variables are listed unless more are asked for.
+const MOST_LISTED: usize = 12;
+
+/// What a run came to.
+pub struct Report<'a> {
+    /// The circuit.
+    pub session: &'a Session,
+    /// The run.
+    pub completed: &'a Completed<'a>,
+    /// Files written, by kind: `csv`, `state`, `report`, `plot`, `parquet`.
+    pub files: &'a [(&'static str, String)],
+    /// Problems with files.
+    pub problems: &'a Diagnostics,
+}
+
+impl Report<'_> {
+    /// Exit code of the command.
+    pub fn exit_code(&self) -> u8 {
+        let run = self.completed.failure.as_ref().map_or(0, |f| f.code().category().exit_code());
+        run.max(self.problems.exit_code())
+    }
+
+    /// Warnings of reading, planning and running.
+    pub fn warnings(&self) -> Diagnostics {
+        let mut all = self.session.warnings.clone();
+        let verdict = &self.completed.outcome.verdict;
+        let told = |code: Code, one: &Named, what: &str| {
+            let steps = counted(one.value as u64, "step");
+            Diagnostic::warning(code, format!("`{}` {what} in {steps}", one.component))
+                .on(fluxline_diagnostics::Place::component(&one.component))
+        };
+        all.extend(verdict.limits.iter().map(|one| told(Code::LimitHit, one, "was at a limit")));
+        all.extend(verdict.cavitation.iter().map(|one| told(Code::Cavitation, one, "cavitated")));
+        all
+    }
+
+    /// The verdict as text.
+    pub fn to_text(&self, color: bool) -> String {
+        let (session, completed) = (self.session, self.completed);
+        let verdict = &completed.outcome.verdict;
+        let paint = |style: &str, text: &str| match color {
+            true => format!("\x1b[{style}m{text}\x1b[0m"),
+            false => text.to_owned(),
+        };
+        let word = completed.ended().replace('_', " ");
+        let style =
+            if completed.failure.is_none() && self.problems.is_empty() { "1;32" } else { "1;31" };
+        let mut out = format!("{}: {}\n", paint("1", &session.circuit.title), paint(style, &word));
+        let mut line = |name: &str, text: String| out.push_str(&format!("  {name:<17} {text}\n"));
+        if let Some(rest) = &completed.rest {
+            let name = session.plan().name(rest.component);
+            let change = number(rest.residual);
+            line(
+                if rest.reached { "came to rest" } else { "not at rest" },
+                format!("after {} (largest change left {change} /s, at `{name}`)", time(rest.time)),
+            );
+        }
+        if completed.ended() != "not_at_rest" {
+            let (step, until) = (session.plan().step, self.reached());
+            let steps = match &completed.step_use {
+                None => format!("{} of {}", count(verdict.steps), time(step)),
+                Some(used) => format!(
+                    "{} of {} to {} ({} taken back)",
+                    count(used.taken),
+                    time(used.smallest),
+                    time(used.largest),
+                    count(used.rejected)
+                ),
+            };
+            line("steps", format!("{steps} to t = {}", time(until)));
+            let factor = completed.real_time_factor();
+            let speed = crate::display::rounded(factor, 3);
+            line(
+                "computed in",
+                format!("{} ({speed} × real time)", wall(completed.wall.as_secs_f64())),
+            );
+            let worst = |found: &Option<(Named, f64)>, unit: &str| {
+                found.as_ref().map(|(worst, at)| {
+                    format!(
+                        "{} in `{}` at t = {}",
+                        quantity(worst.value, unit),
+                        worst.component,
+                        time(*at)
+                    )
+                })
+            };
+            let parasitic = worst(&verdict.parasitic_pressure, "Pa");
+            line("parasitic error", parasitic.unwrap_or_else(|| "no lumped oil lines".to_owned()));
+            if let Some(text) = worst(&verdict.parasitic_force, "N") {
+                line("parasitic force", text);
+            }
+            if verdict.oil_throughput > 0.0 || verdict.oil_held > 0.0 {
+                let size = verdict.oil_throughput.max(verdict.oil_held.abs());
+                line(
+                    "oil balance",
+                    format!(
+                        "off by {} of {} l",
+                        exponent(verdict.relative_oil_error()),
+                        number(size * 1e3)
+                    ),
+                );
+            }
+            if verdict.energy_throughput > 0.0 {
+                line(
+                    "energy balance",
+                    format!(
+                        "off by {} of {}",
+                        exponent(verdict.relative_energy_error()),
+                        energy(verdict.energy_throughput)
+                    ),
+                );
+            }
+            let listed = |all: &[Named]| match all {
+                [] => "none".to_owned(),
+                _ => {
+                    let one = |n: &Named| {
+                        format!("{} ({})", n.component, counted(n.value as u64, "step"))
+                    };
+                    let shown: Vec<String> = all.iter().take(8).map(one).collect();
+                    let more = if all.len() > 8 {
+                        format!(" and {} more", all.len() - 8)
+                    } else {
+                        String::new()
+                    };
+                    shown.join(", ") + &more
+                }
+            };
+            line("limits hit", listed(&verdict.limits));
+            line("cavitation", listed(&verdict.cavitation));
+            if let Some(one) = &verdict.unconverged {
+                line(
+                    "not converged",
+                    format!(
+                        "{} (first `{}`)",
+                        counted(one.value as u64, "component step"),
+                        one.component
+                    ),
+                );
+            }
+            if let Some(used) = completed.step_use.as_ref().filter(|used| used.above_limit > 0) {
+                let limit = quantity(session.circuit.run.parasitic_limit, "Pa");
+                line(
+                    "above the limit",
+                    format!(
+                        "{} at the smallest step exceed {limit}",
+                        counted(used.above_limit, "step")
+                    ),
+                );
+            }
+        }
+        let warnings = session.warnings.warnings();
+        line("warnings", if warnings == 0 { "none".to_owned() } else { warnings.to_string() });
+        for (kind, path) in self.files {
+            line(kind, path.clone());
+        }
+        out.push_str(&self.table());
+        out
+    }
+
+    /// Time reached.
+    fn reached(&self) -> f64 {
+        let plan = self.session.plan();
+        match (&self.completed.outcome.ended, &self.completed.step_use) {
+            (Ended::Interrupted { time } | Ended::Stopped { time, .. }, _) => *time,
+            (_, Some(_)) => plan.start + self.completed.outcome.verdict.simulated,
+            _ => plan.start + self.completed.state.step as f64 * plan.step,
+        }
+    }
+
+    /// Start, smallest, largest and last value: of what the file plots, or else of what is recorded.
+    fn table(&self) -> String {
+        let (recorder, circuit) = (&self.completed.recorder, &self.session.circuit);
+        let plotted: Vec<_> =
+            circuit.plots.iter().flat_map(|plot| plot.variables.clone()).collect();
+        let mut listed = matching(&recorder.variables, &plotted);
+        if listed.is_empty() {
+            listed = recorder.variables.iter().collect();
+        }
+        let all = listed.len();
+        listed.truncate(MOST_LISTED);
+        let mut rows = vec![["", "", "start", "min", "max", "end"].map(str::to_owned)];
+        for variable in listed {
+            let index = recorder.variables.iter().position(|one| one.name == variable.name);
+            let Some(range) = index.and_then(|index| self.completed.extremes.get(index)) else {
+                continue;
+            };
+            let shown = Shown::new(variable.unit);
+            let text = |x: f64| number(shown.of(x));
+            rows.push([
+                variable.name.clone(),
+                shown.symbol().to_owned(),
+                text(range.start),
+                text(range.min),
+                text(range.max),
+                text(range.end),
+            ]);
+        }
+        if rows.len() == 1 {
+            return String::new();
+        }
+        let width = |c: usize| rows.iter().map(|row| row[c].chars().count()).max().unwrap_or(0);
+        let widths: Vec<usize> = (0..6).map(width).collect();
+        let mut out = String::from("\n");
+        for row in &rows {
+            let [name, unit, numbers @ ..] = row;
+            let mut line = format!("  {name:<0$}  {unit:<1$}", widths[0], widths[1]);
+            for (cell, width) in numbers.iter().zip(&widths[2..]) {
+                line.push_str(&format!("  {cell:>width$}"));
+            }
+            out.push_str(line.trim_end());
+            out.push('\n');
+        }
+        if all > MOST_LISTED {
+            out.push_str(&format!("  … and {} more; --csv FILE writes all\n", all - MOST_LISTED));
+        }
+        out
+    }
+
+    /// The verdict as JSON. Every field is always present; what does not apply is `null`.
+    pub fn to_json(&self) -> Value {
+        let (session, completed) = (self.session, self.completed);
+        let verdict = &completed.outcome.verdict;
+        let plan = session.plan();
+        let steps_of = |all: &[Named]| -> Vec<Value> {
+            all.iter()
+                .map(|n| json!({ "component": n.component, "steps": n.value as u64 }))
+                .collect()
+        };
+        let worst = |found: &Option<(Named, f64)>, unit: &str| match found {
+            Some((worst, at)) => {
+                json!({ "component": worst.component, unit: worst.value, "time": at })
+            }
+            None => Value::Null,
+        };
+        let variables: Vec<Value> = completed
+            .recorder
+            .variables
+            .iter()
+            .zip(&completed.extremes)
+            .map(|(v, x)| {
+                json!({ "name": v.name, "unit": v.unit, "min": x.min, "max": x.max, "start": x.start, "end": x.end })
+            })
+            .collect();
+        let rest = completed.rest.as_ref().map(|rest| {
+            json!({
+                "reached": rest.reached,
+                "time": rest.time,
+                "residual": rest.residual,
+                "component": plan.name(rest.component),
+            })
+        });
+        let step_use = completed.step_use.as_ref().map(|used| {
+            json!({
+                "taken": used.taken,
+                "rejected": used.rejected,
+                "smallest": used.smallest,
+                "largest": used.largest,
+                "above_limit": used.above_limit,
+            })
+        });
+        let is_fixed = session.circuit.run.step_control == StepControl::Fixed;
+        let files: serde_json::Map<String, Value> =
+            self.files.iter().map(|(kind, path)| ((*kind).to_owned(), json!(path))).collect();
+        json!({
+            "file": session.name,
+            "title": session.circuit.title,
+            "ended": completed.ended(),
+            "exit_code": self.exit_code(),
+            "steps": verdict.steps,
+            "step_seconds": is_fixed.then_some(plan.step),
+            "start": plan.start,
+            "stop": session.circuit.run.stop,
+            "reached": self.reached(),
+            "simulated_seconds": verdict.simulated,
+            "wall_seconds": completed.wall.as_secs_f64(),
+            "real_time_factor": completed.real_time_factor(),
+            "rest": rest,
+            "variable_step": step_use,
+            "parasitic_pressure": worst(&verdict.parasitic_pressure, "pascal"),
+            "parasitic_force": worst(&verdict.parasitic_force, "newton"),
+            "oil_balance": {
+                "relative": verdict.relative_oil_error(),
+                "error_m3": verdict.oil_error,
+                "throughput_m3": verdict.oil_throughput,
+                "held_m3": verdict.oil_held,
+            },
+            "energy_balance": {
+                "relative": verdict.relative_energy_error(),
+                "error_j": verdict.energy_error,
+                "throughput_j": verdict.energy_throughput,
+            },
+            "limits": steps_of(&verdict.limits),
+            "cavitation": steps_of(&verdict.cavitation),
+            "unconverged": verdict.unconverged.as_ref().map(|n| json!({ "component": n.component, "steps": n.value as u64 })),
+            "warnings": to_values(&self.warnings(), &session.sources),
+            "variables": variables,
+            "failure": self.failure(),
+            "errors": to_values(self.problems, &session.sources),
+            "files": files,
+        })
+    }
+
+    fn failure(&self) -> Value {
+        let Some(problem) = &self.completed.failure else { return Value::Null };
+        let mut value = json!({
+            "code": problem.code().as_str(),
+            "message": problem.message(),
+            "component": problem.place().and_then(|place| place.component.clone()),
+            "variable": null,
+            "value": null,
+            "unit": null,
+            "time": self.reached(),
+            "last_good_step": self.completed.state.step,
+            "last_good_time": self.reached(),
+            "notes": problem.notes(),
+            "help": problem.helps(),
+        });
+        match &self.completed.outcome.ended {
+            Ended::Diverged(found) => {
+                value["variable"] = json!(found.variable);
+                // JSON has no infinity; the message tells which it is.
+                value["value"] = json!(found.value);
+                value["unit"] = json!(found.unit);
+                value["time"] = json!(found.time);
+                value["last_good_step"] = json!(found.last_good_step);
+                value["last_good_time"] = json!(found.last_good_time);
+            }
+            Ended::Unconverged { time, .. } => value["time"] = json!(time),
+            _ => {}
+        }
+        value
+    }
+}
+
+/// The JSON of a run that did not begin: the same fields, `null` but for the problems.
+pub fn refused(file: &str, problems: &Diagnostics, sources: &SourceMap) -> Value {
+    let (errors, warnings): (Vec<Diagnostic>, Vec<Diagnostic>) =
+        problems.iter().cloned().partition(Diagnostic::is_error);
+    json!({
+        "file": file,
+        "title": null,
+        "ended": "refused",
+        "exit_code": problems.exit_code(),
+        "steps": 0,
+        "step_seconds": null,
+        "start": null,
+        "stop": null,
+        "reached": null,
+        "simulated_seconds": 0.0,
+        "wall_seconds": 0.0,
+        "real_time_factor": null,
+        "rest": null,
+        "variable_step": null,
+        "parasitic_pressure": null,
+        "parasitic_force": null,
+        "oil_balance": null,
+        "energy_balance": null,
+        "limits": [],
+        "cavitation": [],
+        "unconverged": null,
+        "warnings": to_values(&warnings.into_iter().collect(), sources),
+        "variables": [],
+        "failure": null,
+        "errors": to_values(&errors.into_iter().collect(), sources),
+        "files": {},
+    })
+}
+
+/// Diagnostics as JSON values.
+pub fn to_values(problems: &Diagnostics, sources: &SourceMap) -> Vec<Value> {
+    let value = |problem: &&Diagnostic| serde_json::from_str(&problem.to_json(sources)).ok();
+    problems.sorted().iter().filter_map(value).collect()
+}
+
+fn exponent(x: f64) -> String {
+    if x == 0.0 { "0".to_owned() } else { format!("{x:.1e}") }
+}
+
+fn wall(seconds: f64) -> String {
+    time(crate::display::rounded(seconds, 3).parse().unwrap_or(seconds))
+}

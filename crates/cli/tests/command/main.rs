@@ -1,0 +1,10 @@
+//! The whole program: command lines, files, exit codes.
+
+mod bench;
+mod catalogue;
+mod failures;
+mod plots;
+mod results;
+mod starter;
+mod states;
+mod verdict;

@@ -1,0 +1,326 @@
+//! The TLM engine: one main step, and what it is made of.
+//!
+//! In a step signals run first, in order of dependency; then C-components turn the flows of the
+//! last step into waves; then Q-components turn waves into flows. Groups with a smaller step run
+//! several of their own steps in between. Nothing here allocates, locks or looks up names.
+
+use crate::component::{Clock, Group};
+use crate::domain::Domain;
+use crate::monitor::Tally;
+use crate::plan::Plan;
+use crate::state::{Bond, State};
+use crate::variables::Slot;
+
+/// A meeting of ports that is more than one Q-port with one C-port.
+#[derive(Clone, Debug)]
+pub struct Junction {
+    /// Domain: oil shares pressure and splits flow; parts that move together share velocity.
+    pub domain: Domain,
+    /// Bond of the Q-port, when there is one.
+    pub q: Option<u32>,
+    /// Bonds of the C-ports.
+    pub c: Box<[u32]>,
+    /// For a mechanical meeting without a Q-port: direction of each C-end along the axis.
+    pub directions: Box<[f64]>,
+}
+
+impl Junction {
+    /// Before the Q-components: what the Q-port sees of all C-ports together, or, without a
+    /// Q-port, the solution of the meeting.
+    #[inline]
+    pub(crate) fn gather(&self, bonds: &mut [Bond<f64>], dt: f64) {
+        match (self.q, self.domain.is_mechanical()) {
+            (Some(q), true) => {
+                let (mut wave, mut impedance, mut dry) = (0.0, 0.0, 0.0);
+                for &c in &self.c {
+                    let b = &bonds[c as usize];
+                    wave += b.wave;
+                    impedance += b.impedance;
+                    dry += b.dry;
+                }
+                let b = &mut bonds[q as usize];
+                (b.wave, b.impedance, b.dry) = (wave, impedance, dry);
+            }
+            (Some(q), false) => {
+                let (wave, impedance) = parallel(&self.c, bonds);
+                let b = &mut bonds[q as usize];
+                (b.wave, b.impedance) = (wave, impedance);
+            }
+            (None, true) => self.move_together(bonds, dt),
+            (None, false) => {
+                let (pressure, _) = parallel(&self.c, bonds);
+                split(&self.c, bonds, pressure, 0.0);
+            }
+        }
+    }
+
+    /// After the Q-components: hands the result of the Q-port on to the C-ports.
+    #[inline]
+    pub(crate) fn scatter(&self, bonds: &mut [Bond<f64>]) {
+        let Some(q) = self.q else { return };
+        let result = bonds[q as usize];
+        if self.domain.is_mechanical() {
+            for &c in &self.c {
+                let b = &mut bonds[c as usize];
+                b.flow = result.flow;
+                b.displacement = result.displacement;
+                let direction = if result.flow > 0.0 {
+                    1.0
+                } else if result.flow < 0.0 {
+                    -1.0
+                } else {
+                    0.0
+                };
+                b.effort = b.wave + b.impedance * b.flow + b.dry * direction;
+            }
+        } else {
+            split(&self.c, bonds, result.effort, result.flow);
+        }
+    }
+
+    /// C-ends without a body between them: Σ s·(c + Z·s·v) = 0.
+    fn move_together(&self, bonds: &mut [Bond<f64>], dt: f64) {
+        let (mut push, mut impedance, mut dry) = (0.0, 0.0, 0.0);
+        for (&c, s) in self.c.iter().zip(&self.directions) {
+            let b = &bonds[c as usize];
+            push -= s * b.wave;
+            impedance += b.impedance;
+            dry += b.dry;
+        }
+        let free = if push.abs() > dry { push - dry * push.signum() } else { 0.0 };
+        let v = if impedance > 0.0 { free / impedance } else { 0.0 };
+        for (&c, s) in self.c.iter().zip(&self.directions) {
+            let b = &mut bonds[c as usize];
+            b.displacement += 0.5 * dt * (b.flow + s * v);
+            b.flow = s * v;
+            b.effort = b.wave + b.impedance * b.flow;
+        }
+    }
+}
+
+/// Impedance towards another line: a cavitated store keeps its own there, because two lines without
+/// impedance would throw oil at each other without end.
+#[inline(always)]
+fn line_impedance(bond: &Bond<f64>) -> f64 {
+    if bond.impedance > 0.0 { bond.impedance } else { bond.dry }
+}
+
+/// Several line ends under one pressure: 1/Z = Σ1/Z_i, c/Z = Σc_i/Z_i; an ideal source decides alone
+/// (the plan allows at most one).
+fn parallel(ends: &[u32], bonds: &[Bond<f64>]) -> (f64, f64) {
+    let (mut admittance, mut inflow) = (0.0, 0.0);
+    for &c in ends {
+        let b = &bonds[c as usize];
+        let z = line_impedance(b);
+        if z <= 0.0 {
+            return (b.wave, 0.0);
+        }
+        let y = 1.0 / z;
+        admittance += y;
+        inflow += y * b.wave;
+    }
+    (inflow / admittance, 1.0 / admittance)
+}
+
+/// Shares a flow among line ends under one pressure; an ideal source takes the rest.
+fn split(ends: &[u32], bonds: &mut [Bond<f64>], pressure: f64, flow: f64) {
+    let mut rest = flow;
+    let mut source = None;
+    for &c in ends {
+        let b = &mut bonds[c as usize];
+        let z = line_impedance(b);
+        b.effort = pressure;
+        if z > 0.0 {
+            b.flow = (pressure - b.wave) / z;
+            rest -= b.flow;
+        } else {
+            source = Some(c);
+        }
+    }
+    if let Some(c) = source {
+        bonds[c as usize].flow = rest;
+    }
+}
+
+/// All that runs at one rate.
+#[derive(Default)]
+pub struct RateGroup {
+    /// Signals, in order.
+    pub s: Vec<Box<dyn Group<f64>>>,
+    /// C-components.
+    pub c: Vec<Box<dyn Group<f64>>>,
+    /// Q-components.
+    pub q: Vec<Box<dyn Group<f64>>>,
+    /// Meetings of more than two ports.
+    pub junctions: Vec<Junction>,
+    /// Outputs of C- and Q-components: from where they are written to where they are read.
+    pub published: Vec<(u32, u32)>,
+    /// Port variables and states that drive inputs.
+    pub probes: Vec<(Slot, u32)>,
+    /// Bonds between Q-components of this rate and C-components of the main step, whose flow is
+    /// averaged over the sub-steps.
+    pub borders: Vec<u32>,
+    /// Sub-steps per main step.
+    pub divisor: u32,
+}
+
+impl RateGroup {
+    /// Makes outputs and port variables visible to those who read them as signals.
+    pub fn publish(&self, state: &mut State<f64>) {
+        for &(from, to) in &self.published {
+            state.signals[to as usize] = state.signals[from as usize];
+        }
+        for (slot, to) in &self.probes {
+            state.signals[*to as usize] = slot.read(state);
+        }
+    }
+    fn signals(&self, state: &mut State<f64>, clock: Clock) {
+        for group in &self.s {
+            group.step(state, clock);
+        }
+    }
+    fn waves(&self, state: &mut State<f64>, clock: Clock) {
+        for group in &self.c {
+            group.step(state, clock);
+        }
+    }
+    fn flows(&self, state: &mut State<f64>, clock: Clock) {
+        for junction in &self.junctions {
+            junction.gather(&mut state.bonds, clock.dt);
+        }
+        for group in &self.q {
+            group.step(state, clock);
+        }
+        for junction in &self.junctions {
+            junction.scatter(&mut state.bonds);
+        }
+    }
+}
+
+/// One main step. `frozen` holds time at the start, to come to rest.
+pub fn step(plan: &Plan, state: &mut State<f64>, tally: &mut Tally, frozen: bool) {
+    let begin = plan.start + state.step as f64 * plan.step;
+    // Time is start + n·step, never accumulated.
+    let end = plan.start + (state.step + 1) as f64 * plan.step;
+    step_between(plan, state, tally, begin, end, frozen);
+}
+
+/// One step from a given time, for a step that varies.
+pub fn step_at(plan: &Plan, state: &mut State<f64>, tally: &mut Tally, begin: f64) {
+    step_between(plan, state, tally, begin, begin + plan.step, false);
+}
+
+#[inline(always)]
+fn step_between(
+    plan: &Plan,
+    state: &mut State<f64>,
+    tally: &mut Tally,
+    begin: f64,
+    end: f64,
+    frozen: bool,
+) {
+    let tick = state.step + state.rest_steps + 1;
+    let main = &plan.rates[0];
+    let time = if frozen { plan.start } else { end };
+    let clock = Clock { time, dt: plan.step, tick };
+    main.publish(state);
+    main.signals(state, clock);
+    main.waves(state, clock);
+    for (rate, fast) in plan.rates.iter().enumerate().skip(1) {
+        let n = fast.divisor;
+        let dt = plan.step / f64::from(n);
+        tally.border_flow[rate].fill(0.0);
+        for sub in 0..n {
+            let time = if frozen { plan.start } else { begin + f64::from(sub + 1) * dt };
+            let clock = Clock { time, dt, tick: (tick - 1) * u64::from(n) + u64::from(sub) + 1 };
+            fast.publish(state);
+            fast.signals(state, clock);
+            fast.waves(state, clock);
+            fast.flows(state, clock);
+            for (sum, &bond) in tally.border_flow[rate].iter_mut().zip(&fast.borders) {
+                *sum += state.bonds[bond as usize].flow;
+            }
+            tally.after(plan, rate, state, dt);
+        }
+        // The line of the main step gets what flowed in all sub-steps together: no oil is lost.
+        for (sum, &bond) in tally.border_flow[rate].iter().zip(&fast.borders) {
+            state.bonds[bond as usize].flow = sum / f64::from(n);
+        }
+    }
+    main.flows(state, clock);
+    tally.after(plan, 0, state, plan.step);
+    if let Some(thermal) = &plan.thermal {
+        thermal.step(state, plan.step);
+    }
+    state.step += 1;
+}
+
+/// A component step at which something became infinite or not a number.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Offence {
+    /// Component index.
+    pub component: u32,
+    /// Step number.
+    pub step: u64,
+    /// Time, s.
+    pub time: f64,
+}
+
+/// Repeats a main step component by component and names the first whose numbers are not sound.
+/// Sub-steps are repeated as in [`step`].
+pub fn trace(
+    plan: &Plan,
+    state: &mut State<f64>,
+    sound: &dyn Fn(&Plan, &State<f64>, u32) -> bool,
+) -> Option<Offence> {
+    let tick = state.step + state.rest_steps + 1;
+    let number = state.step + 1;
+    let mut found = None;
+    let mut run = |groups: &[Box<dyn Group<f64>>], state: &mut State<f64>, clock: Clock| {
+        for group in groups {
+            for i in 0..group.len() {
+                group.step_one(i, state, clock);
+                let component = group.wiring(i).component;
+                if found.is_none() && !sound(plan, state, component) {
+                    found = Some(Offence { component, step: number, time: clock.time });
+                }
+            }
+        }
+    };
+    let main = &plan.rates[0];
+    let begin = plan.start + state.step as f64 * plan.step;
+    let clock = Clock { time: plan.start + number as f64 * plan.step, dt: plan.step, tick };
+    main.publish(state);
+    run(&main.s, state, clock);
+    run(&main.c, state, clock);
+    for fast in &plan.rates[1..] {
+        let n = fast.divisor;
+        let dt = plan.step / f64::from(n);
+        for sub in 0..n {
+            let clock = Clock {
+                time: begin + f64::from(sub + 1) * dt,
+                dt,
+                tick: (tick - 1) * u64::from(n) + u64::from(sub) + 1,
+            };
+            fast.publish(state);
+            run(&fast.s, state, clock);
+            run(&fast.c, state, clock);
+            for junction in &fast.junctions {
+                junction.gather(&mut state.bonds, clock.dt);
+            }
+            run(&fast.q, state, clock);
+            for junction in &fast.junctions {
+                junction.scatter(&mut state.bonds);
+            }
+        }
+    }
+    for junction in &main.junctions {
+        junction.gather(&mut state.bonds, clock.dt);
+    }
+    run(&main.q, state, clock);
+    for junction in &main.junctions {
+        junction.scatter(&mut state.bonds);
+    }
+    state.step = number;
+    found
+}

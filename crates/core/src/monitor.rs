@@ -1,0 +1,248 @@
+//! What a run is judged by: parasitic error, balances of oil and energy, limits, cavitation.
+
+use crate::declare::Counts;
+use crate::plan::Plan;
+use crate::state::State;
+
+/// A sum that does not lose small parts (Neumaier).
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Sum {
+    total: f64,
+    lost: f64,
+}
+
+impl Sum {
+    /// Adds a number.
+    #[inline(always)]
+    pub fn add(&mut self, x: f64) {
+        let t = self.total + x;
+        self.lost +=
+            if self.total.abs() >= x.abs() { (self.total - t) + x } else { (x - t) + self.total };
+        self.total = t;
+    }
+    /// The sum.
+    pub fn value(&self) -> f64 {
+        self.total + self.lost
+    }
+}
+
+/// Running figures of a run.
+#[derive(Clone, Debug)]
+pub struct Tally {
+    /// False switches all figures off, for benchmarks.
+    pub enabled: bool,
+    /// Per rate, for the engine: flow over the border summed over sub-steps.
+    pub border_flow: Vec<Vec<f64>>,
+    previous_effort: Vec<f64>,
+    /// Per lumped line: largest parasitic effort, and the step at which it occurred.
+    pub parasitic: Vec<(f64, u64)>,
+    /// Largest parasitic effort of oil lines in the last step, Pa.
+    pub last_parasitic: f64,
+    inflow: Sum,
+    throughput: f64,
+    /// Per store: work done on it, and the sum of its magnitude.
+    work: Vec<(Sum, f64)>,
+    content_at_start: f64,
+    energy_at_start: Vec<f64>,
+    begun_at: u64,
+}
+
+impl Tally {
+    /// Begins at a state.
+    pub fn new(plan: &Plan, state: &mut State<f64>, enabled: bool) -> Self {
+        let watch = &plan.watch;
+        let mut tally = Self {
+            enabled,
+            border_flow: plan.rates.iter().map(|r| vec![0.0; r.borders.len()]).collect(),
+            previous_effort: Vec::new(),
+            parasitic: vec![(0.0, 0); watch.lumped.len()],
+            last_parasitic: 0.0,
+            inflow: Sum::default(),
+            throughput: 0.0,
+            work: vec![(Sum::default(), 0.0); watch.stores.len()],
+            content_at_start: 0.0,
+            energy_at_start: Vec::new(),
+            begun_at: state.step,
+        };
+        if enabled {
+            for (_, bonds) in &watch.lumped {
+                tally.previous_effort.extend(bonds.iter().map(|&b| state.bonds[b as usize].effort));
+            }
+            tally.content_at_start = content(plan, state);
+            tally.energy_at_start = energies(plan, state);
+        }
+        tally
+    }
+
+    /// After the flows of a (sub-)step of a rate are known.
+    #[inline]
+    pub(crate) fn after(&mut self, plan: &Plan, rate: usize, state: &State<f64>, dt: f64) {
+        if !self.enabled {
+            return;
+        }
+        for &(bond, sign) in &plan.watch.boundary[rate] {
+            let volume = state.bonds[bond as usize].flow * sign * dt;
+            self.inflow.add(volume);
+            self.throughput += volume.abs();
+        }
+        for (store, bonds) in &plan.watch.store_bonds[rate] {
+            let mut power = 0.0;
+            for &b in bonds {
+                let bond = &state.bonds[b as usize];
+                power += bond.effort * bond.flow;
+            }
+            let (sum, size) = &mut self.work[*store as usize];
+            sum.add(power * dt);
+            *size += (power * dt).abs();
+        }
+        if rate == 0 {
+            self.parasitic(plan, state);
+        }
+    }
+
+    /// p_par = spread over the ends of p(t) + p(t − T) (Pollmeier 3.4, for any number of ends).
+    fn parasitic(&mut self, plan: &Plan, state: &State<f64>) {
+        let mut previous = self.previous_effort.iter_mut();
+        self.last_parasitic = 0.0;
+        for ((_, bonds), worst) in plan.watch.lumped.iter().zip(&mut self.parasitic) {
+            let (mut low, mut high) = (f64::INFINITY, f64::NEG_INFINITY);
+            for (&b, before) in bonds.iter().zip(previous.by_ref()) {
+                let effort = state.bonds[b as usize].effort;
+                let both = effort + *before;
+                *before = effort;
+                low = if both < low { both } else { low };
+                high = if both > high { both } else { high };
+            }
+            let spread = high - low;
+            if spread > worst.0 {
+                *worst = (spread, state.step + 1);
+            }
+            if spread > self.last_parasitic {
+                self.last_parasitic = spread;
+            }
+        }
+    }
+}
+
+fn content(plan: &Plan, state: &mut State<f64>) -> f64 {
+    let mut sum = Sum::default();
+    for m in plan.watch.stores.iter().filter(|m| m.holds_oil && m.is_c) {
+        let group = &plan.rates[m.rate as usize].c[m.group as usize];
+        sum.add(group.content(m.member as usize, state));
+    }
+    sum.value()
+}
+
+fn energies(plan: &Plan, state: &mut State<f64>) -> Vec<f64> {
+    plan.watch
+        .stores
+        .iter()
+        .map(|m| {
+            let rate = &plan.rates[m.rate as usize];
+            let groups = if m.is_c { &rate.c } else { &rate.q };
+            groups[m.group as usize].energy(m.member as usize, state)
+        })
+        .collect()
+}
+
+/// A component and a number.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Named {
+    /// Component name.
+    pub component: String,
+    /// The number.
+    pub value: f64,
+}
+
+/// The judgement of a run.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Verdict {
+    /// Steps taken.
+    pub steps: u64,
+    /// Simulated time, s.
+    pub simulated: f64,
+    /// Worst parasitic pressure of oil lines, Pa, and the time at which it occurred.
+    pub parasitic_pressure: Option<(Named, f64)>,
+    /// Worst parasitic force or torque of springs and shafts.
+    pub parasitic_force: Option<(Named, f64)>,
+    /// Oil that entered, left and changed in store: what does not add up, m³.
+    pub oil_error: f64,
+    /// Oil that crossed the edge of the circuit, m³.
+    pub oil_throughput: f64,
+    /// Oil held at the end, m³.
+    pub oil_held: f64,
+    /// Work done on stores minus what they hold, J.
+    pub energy_error: f64,
+    /// Energy that went through stores, J.
+    pub energy_throughput: f64,
+    /// Steps at a limit, per component.
+    pub limits: Vec<Named>,
+    /// Steps with cavitation, per component.
+    pub cavitation: Vec<Named>,
+    /// Component steps whose equations did not converge, and the first component concerned.
+    pub unconverged: Option<Named>,
+}
+
+impl Verdict {
+    /// Judges a run from its figures and its last state.
+    pub fn new(plan: &Plan, state: &mut State<f64>, tally: &Tally) -> Self {
+        let steps = state.step - tally.begun_at;
+        let mut verdict = Self { steps, simulated: steps as f64 * plan.step, ..Self::default() };
+        let named = |component: u32, value: f64| Named {
+            component: plan.name(component).to_owned(),
+            value,
+        };
+        for ((component, _), &(value, step)) in plan.watch.lumped.iter().zip(&tally.parasitic) {
+            let entry = &plan.variables.entries[*component as usize];
+            let place = if entry.declaration.ports[0].domain.is_mechanical() {
+                &mut verdict.parasitic_force
+            } else {
+                &mut verdict.parasitic_pressure
+            };
+            if place.as_ref().is_none_or(|(worst, _)| value > worst.value) {
+                *place = Some((named(*component, value), plan.start + step as f64 * plan.step));
+            }
+        }
+        if tally.enabled {
+            verdict.oil_held = content(plan, state);
+            verdict.oil_error = verdict.oil_held - tally.content_at_start - tally.inflow.value();
+            verdict.oil_throughput = tally.throughput;
+            let now = energies(plan, state);
+            for (store, _) in plan.watch.store_bonds.iter().flatten() {
+                let s = *store as usize;
+                let (work, size) = &tally.work[s];
+                verdict.energy_error += (now[s] - tally.energy_at_start[s] - work.value()).abs();
+                verdict.energy_throughput += size;
+            }
+        }
+        for &(component, at, counts) in &plan.watch.counters {
+            let count = state.states[at as usize];
+            if count > 0.0 {
+                match counts {
+                    Counts::Limit => verdict.limits.push(named(component, count)),
+                    Counts::Cavitation => verdict.cavitation.push(named(component, count)),
+                    Counts::Nothing => {}
+                }
+            }
+        }
+        if state.faults.unconverged > 0 {
+            let first = state.faults.first_component.saturating_sub(1);
+            verdict.unconverged = Some(named(first, state.faults.unconverged as f64));
+        }
+        verdict
+    }
+
+    /// Oil that does not add up, relative to what went through (or is held).
+    pub fn relative_oil_error(&self) -> f64 {
+        relative(self.oil_error, self.oil_throughput.max(self.oil_held.abs()))
+    }
+
+    /// Energy that does not add up, relative to what went through stores.
+    pub fn relative_energy_error(&self) -> f64 {
+        relative(self.energy_error, self.energy_throughput)
+    }
+}
+
+fn relative(error: f64, size: f64) -> f64 {
+    if size > 0.0 { error.abs() / size } else { 0.0 }
+}

@@ -1,0 +1,842 @@
+//! From a circuit to a plan: checked, flat, indexed; constant during a run and shared by all runs.
+
+pub mod junctions;
+pub mod order;
+
+use crate::circuit::{Circuit, Instance, Registry, Source};
+use crate::component::{BalanceRole, Environment, Prepared, Wiring};
+use crate::declare::{Causality, Counts, Side, Value};
+use crate::domain::{Domain, Role};
+use crate::engine::{Junction, RateGroup};
+use crate::fluid::ATMOSPHERE;
+use crate::state::{Bond, State};
+use crate::thermal::{Passage, Pool, Thermal};
+use crate::variables::{Entry, Location, Slot, Variables};
+use fluxline_diagnostics::{Code, Diagnostic, Diagnostics, Place};
+use fluxline_units::Quantity;
+use junctions::{End, Layout};
+use order::{Edge, Order};
+use std::collections::{BTreeMap, HashMap};
+
+/// A checked circuit, ready to be stepped.
+pub struct Plan {
+    /// Title of the circuit.
+    pub title: String,
+    /// Time at the start, s.
+    pub start: f64,
+    /// Main step, s.
+    pub step: f64,
+    /// What runs at each rate; the first is the main step.
+    pub rates: Vec<RateGroup>,
+    /// Temperature, when it is carried.
+    pub thermal: Option<Thermal>,
+    /// What can be recorded.
+    pub variables: Variables,
+    /// What the verdict watches.
+    pub watch: Watch,
+    /// The state before anything is started.
+    pub blank: State<f64>,
+    /// The state at the start.
+    pub initial: State<f64>,
+    /// Fingerprint of the layout: a saved state fits a plan with the same.
+    pub fingerprint: u64,
+}
+
+/// What is watched during a run for the verdict.
+#[derive(Debug, Default)]
+pub struct Watch {
+    /// Lumped lines: component and its bonds.
+    pub lumped: Vec<(u32, Box<[u32]>)>,
+    /// Stores: component, rate, phase (C or Q), group, member.
+    pub stores: Vec<Member>,
+    /// Per rate: C-stores (position in `stores`) and their bonds, for the energy balance.
+    pub store_bonds: Vec<Vec<(u32, Box<[u32]>)>>,
+    /// Per rate: bonds at the edge of the circuit and the sign that makes inflow positive.
+    pub boundary: Vec<Vec<(u32, f64)>>,
+    /// Counters: component, state index, what it counts.
+    pub counters: Vec<(u32, u32, Counts)>,
+}
+
+/// Where a component is found in the groups.
+#[derive(Clone, Copy, Debug)]
+pub struct Member {
+    /// Component index.
+    pub component: u32,
+    /// Rate.
+    pub rate: u32,
+    /// In the C-groups; otherwise in the Q-groups.
+    pub is_c: bool,
+    /// Group index.
+    pub group: u32,
+    /// Position in the group.
+    pub member: u32,
+    /// Holds oil.
+    pub holds_oil: bool,
+}
+
+impl std::fmt::Debug for Plan {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Plan")
+            .field("title", &self.title)
+            .field("components", &self.variables.entries.len())
+            .field("bonds", &self.blank.bonds.len())
+            .finish_non_exhaustive()
+    }
+}
+
+/// What becomes of a circuit: a plan when nothing is wrong, and all problems found.
+#[derive(Debug)]
+pub struct Planned {
+    /// The plan, unless there are errors.
+    pub plan: Option<Plan>,
+    /// Errors and warnings.
+    pub problems: Diagnostics,
+}
+
+impl Plan {
+    /// Checks a circuit and lays it out.
+    pub fn of(circuit: &Circuit, registry: &Registry) -> Planned {
+        Self::with_step(circuit, registry, circuit.run.step)
+    }
+
+    /// The same with another main step.
+    pub fn with_step(circuit: &Circuit, registry: &Registry, step: f64) -> Planned {
+        let mut problems = Diagnostics::new();
+        let plan = build(circuit, registry, step, &mut problems);
+        let plan = if problems.has_errors() { None } else { plan };
+        Planned { plan, problems }
+    }
+
+    /// Name of a component.
+    pub fn name(&self, component: u32) -> &str {
+        &self.variables.entries[component as usize].name
+    }
+
+    /// Number of components, inserted lines included.
+    pub fn component_count(&self) -> usize {
+        self.variables.entries.len()
+    }
+}
+
+struct Draft<'a> {
+    instances: Vec<&'a Instance>,
+    bonds: Vec<Vec<u32>>,
+    domains: Vec<Domain>,
+    rates: Vec<usize>,
+}
+
+fn build(
+    circuit: &Circuit,
+    registry: &Registry,
+    step: f64,
+    problems: &mut Diagnostics,
+) -> Option<Plan> {
+    check_times(circuit, step, problems);
+    if circuit.components.is_empty() {
+        problems.push(
+            Diagnostic::error(Code::EmptyCircuit, "the circuit has no components")
+                .help("add at least one: `[components.tank]` with `type = \"hydraulic.tank\"`"),
+        );
+        return None;
+    }
+    let layout = junctions::lay_out(circuit, registry, problems);
+    junctions::find_loose_ends(circuit, &layout, problems);
+    if problems.has_errors() {
+        return None;
+    }
+    let instances: Vec<&Instance> = circuit.components.iter().chain(&layout.lines).collect();
+
+    // Bonds: one per C-end; a Q-end shares the bond of its only C-end.
+    let mut draft = Draft {
+        bonds: instances
+            .iter()
+            .enumerate()
+            .map(|(index, instance)| vec![u32::MAX; bond_count(instance, index, &layout)])
+            .collect(),
+        rates: instances.iter().map(|i| i.rate).collect(),
+        instances,
+        domains: Vec::new(),
+    };
+    line_rates(circuit, &layout, &mut draft);
+    let rates_of_meetings = settle_rates(circuit, &layout, &mut draft);
+    let mut junction_drafts: Vec<(usize, Junction)> = Vec::new();
+    for (meeting, rate) in layout.meetings.iter().zip(rates_of_meetings) {
+        let mut c_bonds = Vec::new();
+        for end in &meeting.c {
+            c_bonds.push(draft.attach(end, None));
+        }
+        let shared = match (meeting.q, &c_bonds[..]) {
+            (Some(end), &[only]) => draft.attach(&end, Some(only)),
+            (Some(end), _) => {
+                let q = draft.attach(&end, None);
+                let domain = draft.domains[q as usize];
+                check_stiff(circuit, &layout, meeting, &draft, problems);
+                junction_drafts.push((
+                    rate,
+                    Junction { domain, q: Some(q), c: c_bonds.into(), directions: Box::default() },
+                ));
+                q
+            }
+            (None, &[only]) => only,
+            (None, _) => {
+                let domain = draft.domains[c_bonds[0] as usize];
+                check_stiff(circuit, &layout, meeting, &draft, problems);
+                let directions = directions(&draft, &meeting.c);
+                let first = c_bonds[0];
+                junction_drafts
+                    .push((rate, Junction { domain, q: None, c: c_bonds.into(), directions }));
+                first
+            }
+        };
+        for end in &meeting.observers {
+            draft.attach(end, Some(shared));
+        }
+    }
+    for index in 0..draft.instances.len() {
+        for place in 0..draft.bonds[index].len() {
+            if draft.bonds[index][place] == u32::MAX {
+                let declared = draft.instances[index].declaration().ports;
+                draft.bonds[index][place] = draft.domains.len() as u32;
+                draft.domains.push(declared[place.min(declared.len() - 1)].domain);
+            }
+        }
+    }
+    if problems.has_errors() {
+        return None;
+    }
+    assemble(circuit, step, draft, junction_drafts, problems)
+}
+
+fn check_times(circuit: &Circuit, step: f64, problems: &mut Diagnostics) {
+    let run = &circuit.run;
+    let show =
+        |t: f64| Quantity::parse(&format!("{t:e} s")).map_or(format!("{t} s"), |q| q.to_string());
+    if run.stop < run.start {
+        problems.push(
+            Diagnostic::error(
+                Code::BadRunTimes,
+                format!(
+                    "the run would stop at {} before it starts at {}",
+                    show(run.stop),
+                    show(run.start)
+                ),
+            )
+            .on(Place::setting("run.stop"))
+            .help("give `stop` a later time than `start`"),
+        );
+    } else if step.is_nan() || step <= 0.0 || step.is_infinite() {
+        problems.push(
+            Diagnostic::error(Code::BadRunTimes, format!("the time step is {}", show(step)))
+                .on(Place::setting("run.step"))
+                .help("give a positive step such as \"0.1 ms\""),
+        );
+    } else if (run.stop - run.start) / step > 1e15 {
+        problems.push(
+            Diagnostic::error(
+                Code::TooManySteps,
+                format!(
+                    "{} in steps of {} are more than 10¹⁵ steps",
+                    show(run.stop - run.start),
+                    show(step)
+                ),
+            )
+            .on(Place::setting("run.step"))
+            .help("choose a larger step or an earlier stop"),
+        );
+    }
+}
+
+/// Bonds of a component: one per port, as many as connected for a many-port.
+fn bond_count(instance: &Instance, index: usize, layout: &Layout) -> usize {
+    let declared = instance.declaration().ports;
+    match declared.last() {
+        Some(port) if port.many => {
+            declared.len() - 1 + layout.places.get(&index).copied().unwrap_or(0) as usize
+        }
+        _ => declared.len(),
+    }
+}
+
+impl Draft<'_> {
+    /// Gives an end its bond: a new one, or one that it shares.
+    fn attach(&mut self, end: &End, shared: Option<u32>) -> u32 {
+        let port = &self.instances[end.component].declaration().ports[end.port];
+        let place = end.port + end.place as usize - 1;
+        let bond = shared.unwrap_or_else(|| {
+            self.domains.push(port.domain);
+            self.domains.len() as u32 - 1
+        });
+        self.bonds[end.component][place] = bond;
+        bond
+    }
+}
+
+/// An inserted line runs at the slowest rate of its ends.
+fn line_rates(circuit: &Circuit, layout: &Layout, draft: &mut Draft) {
+    let own = circuit.components.len();
+    let mut slowest: HashMap<usize, usize> = HashMap::new();
+    let mut note = |line: usize, rate: usize| {
+        let entry = slowest.entry(line).or_insert(rate);
+        if circuit.rates[rate] < circuit.rates[*entry] {
+            *entry = rate;
+        }
+    };
+    for meeting in &layout.meetings {
+        let others: Vec<usize> = meeting
+            .q
+            .iter()
+            .chain(&meeting.c)
+            .filter(|e| e.component < own)
+            .map(|e| draft.rates[e.component])
+            .collect();
+        for line in meeting.c.iter().filter(|e| e.component >= own) {
+            for &rate in &others {
+                note(line.component, rate);
+            }
+        }
+    }
+    for (line, rate) in slowest {
+        draft.rates[line] = rate;
+    }
+}
+
+/// Rates agree wherever components do not meet through a line of the main step: the border between
+/// rates is always a fast Q-component at a C-component of the main step.
+fn settle_rates(circuit: &Circuit, layout: &Layout, draft: &mut Draft) -> Vec<usize> {
+    let faster = |a: usize, b: usize| {
+        if circuit.rates[b] > circuit.rates[a] { b } else { a }
+    };
+    loop {
+        let mut changed = false;
+        for meeting in &layout.meetings {
+            let is_plain = meeting.q.is_some() && meeting.c.len() == 1;
+            let ends = meeting.q.iter().chain(&meeting.c);
+            let fastest = ends.clone().map(|e| draft.rates[e.component]).fold(0, faster);
+            for end in ends {
+                let rate = &mut draft.rates[end.component];
+                let may_stay = is_plain
+                    && *rate == 0
+                    && meeting.q.is_some_and(|q| q.component != end.component);
+                if *rate != fastest && !may_stay {
+                    *rate = fastest;
+                    changed = true;
+                }
+            }
+        }
+        if !changed {
+            break;
+        }
+    }
+    layout
+        .meetings
+        .iter()
+        .map(|m| m.c.iter().chain(&m.q).map(|e| draft.rates[e.component]).fold(0, faster))
+        .collect()
+}
+
+/// Direction along the axis of each C-end of a meeting without a body.
+fn directions(draft: &Draft, ends: &[End]) -> Box<[f64]> {
+    if ends.len() == 2 {
+        return [1.0, -1.0].into();
+    }
+    ends.iter()
+        .map(|e| match draft.instances[e.component].declaration().ports[e.port].side {
+            Side::A => 1.0,
+            Side::B => -1.0,
+        })
+        .collect()
+}
+
+/// Ideal sources cannot meet each other: nothing would decide the flow between them.
+fn check_stiff(
+    circuit: &Circuit,
+    layout: &Layout,
+    meeting: &junctions::Meeting,
+    draft: &Draft,
+    problems: &mut Diagnostics,
+) {
+    let ideal: Vec<&End> = meeting
+        .c
+        .iter()
+        .filter(|e| {
+            let kind = draft.instances[e.component].kind;
+            (kind.build)(&draft.instances[e.component].values).is_some_and(|c| c.is_ideal_source())
+        })
+        .collect();
+    let hydraulic = meeting.c.first().is_some_and(|e| {
+        draft.instances[e.component].declaration().ports[e.port].domain == Domain::Hydraulic
+    });
+    let too_many = if hydraulic {
+        ideal.len() > 1
+    } else {
+        meeting.q.is_none() && ideal.len() == meeting.c.len()
+    };
+    if too_many {
+        let name = |e: &End| junctions::instance_of(circuit, &layout.lines, e).name.clone();
+        problems.push(
+            Diagnostic::error(
+                Code::CPortsCannotJoin,
+                format!(
+                    "`{}` and `{}` are both ideal sources and meet directly",
+                    name(ideal[0]),
+                    name(ideal[1])
+                ),
+            )
+            .at_if(ideal[1].span.or(ideal[0].span), "nothing decides the flow between them")
+            .help("put an orifice, a line or a body between them"),
+        );
+    }
+}
+
+/// Arranges everything in flat arrays and groups.
+fn assemble(
+    circuit: &Circuit,
+    step: f64,
+    draft: Draft,
+    junction_drafts: Vec<(usize, Junction)>,
+    problems: &mut Diagnostics,
+) -> Option<Plan> {
+    let Draft { instances, bonds, domains, rates } = draft;
+    let own = circuit.components.len();
+    let filter = circuit.run.line_filter();
+
+    // Signals: inputs that nothing drives, outputs, probes; outputs of C and Q as they are written.
+    let mut signals: Vec<f64> = Vec::new();
+    let mut inputs: Vec<Box<[u32]>> = Vec::with_capacity(instances.len());
+    let mut outputs: Vec<u32> = Vec::with_capacity(instances.len());
+    for instance in &instances {
+        let own_inputs: Vec<u32> = instance
+            .declaration()
+            .inputs()
+            .map(|(parameter, _)| {
+                let value = match instance.values[parameter] {
+                    Value::Number(x) => x,
+                    _ => 0.0,
+                };
+                signals.push(value);
+                signals.len() as u32 - 1
+            })
+            .collect();
+        inputs.push(own_inputs.into());
+        outputs.push(signals.len() as u32);
+        signals.extend(instance.declaration().outputs.iter().map(|_| 0.0));
+    }
+
+    // Components in their new surroundings.
+    let mut prepared: Vec<Box<dyn Prepared>> = Vec::with_capacity(instances.len());
+    for (index, instance) in instances.iter().enumerate() {
+        let environment = Environment {
+            step: step / f64::from(circuit.rates[rates[index]]),
+            fluid: &circuit.fluids[instance.fluid],
+            start_pressure: circuit.run.start_pressure,
+            bonds: bonds[index].len(),
+            filter,
+        };
+        let built = (instance.kind.build)(&instance.values);
+        match built.map(|c| c.prepare(&environment)) {
+            Some(Ok(ready)) => prepared.push(ready),
+            Some(Err(refusal)) => {
+                let parameter = instance.declaration().parameter(refusal.parameter);
+                let span = parameter.and_then(|p| instance.value_spans[p]).or(instance.span);
+                let mut problem = Diagnostic::error(
+                    Code::InconsistentParameters,
+                    format!("`{}`: {}", instance.name, refusal.message),
+                )
+                .at_if(span, "inconsistent with the other parameters")
+                .help(refusal.help);
+                if span.is_none() {
+                    problem =
+                        problem.on(Place::component(&instance.name).parameter(refusal.parameter));
+                }
+                problems.push(problem);
+            }
+            None => problems.push(
+                Diagnostic::error(
+                    Code::WrongType,
+                    format!("`{}` was given values that do not fit its declaration", instance.name),
+                )
+                .at_if(instance.span, "this component"),
+            ),
+        }
+    }
+    if prepared.len() < instances.len() {
+        return None;
+    }
+
+    // States.
+    let mut states: Vec<f64> = Vec::new();
+    let mut blocks = Vec::with_capacity(instances.len());
+    for (instance, ready) in instances.iter().zip(&prepared) {
+        let declaration = instance.declaration();
+        let begin = states.len();
+        states.extend(declaration.states.iter().map(|s| start_value(instance, s.start)));
+        states.extend(declaration.states.iter().map(|_| 0.0));
+        states.extend(declaration.memory.iter().map(|m| start_value(instance, m.start)));
+        states.resize(states.len() + ready.history(), 0.0);
+        blocks.push(begin..states.len());
+    }
+
+    let mut groups: Vec<RateGroup> = circuit
+        .rates
+        .iter()
+        .map(|&divisor| RateGroup { divisor, ..RateGroup::default() })
+        .collect();
+    let entries: Vec<Entry> = instances
+        .iter()
+        .enumerate()
+        .map(|(i, instance)| Entry {
+            name: instance.name.clone(),
+            declaration: instance.declaration(),
+            bonds: bonds[i].clone().into(),
+            inputs: inputs[i].clone(),
+            outputs: outputs[i],
+            states: blocks[i].start as u32,
+            inserted: i >= own,
+        })
+        .collect();
+
+    let order = connect_signals(
+        circuit,
+        &entries,
+        &rates,
+        &prepared,
+        &mut inputs,
+        &mut signals,
+        &mut groups,
+        problems,
+    )?;
+    let mut entries = entries;
+    for (entry, inputs) in entries.iter_mut().zip(&inputs) {
+        entry.inputs = inputs.clone();
+    }
+
+    // Outputs of C and Q are written aside and published with the next step.
+    let mut written: Vec<usize> = outputs.iter().map(|&o| o as usize).collect();
+    for (i, instance) in instances.iter().enumerate() {
+        let declaration = instance.declaration();
+        if declaration.causality != Causality::S && !declaration.outputs.is_empty() {
+            written[i] = signals.len();
+            for o in 0..declaration.outputs.len() as u32 {
+                groups[rates[i]].published.push((signals.len() as u32, outputs[i] + o));
+                signals.push(0.0);
+            }
+        }
+    }
+
+    for (rate, junction) in junction_drafts {
+        groups[rate].junctions.push(junction);
+    }
+    let mut is_slow_line = vec![false; domains.len()];
+    for (i, instance) in instances.iter().enumerate() {
+        if instance.declaration().causality == Causality::C && rates[i] == 0 {
+            bonds[i].iter().for_each(|&b| is_slow_line[b as usize] = true);
+        }
+    }
+    for (i, instance) in instances.iter().enumerate() {
+        if instance.declaration().causality == Causality::Q && rates[i] != 0 {
+            let at_border = bonds[i].iter().filter(|&&b| is_slow_line[b as usize]);
+            groups[rates[i]].borders.extend(at_border);
+        }
+    }
+
+    let mut watch = Watch {
+        store_bonds: circuit.rates.iter().map(|_| Vec::new()).collect(),
+        boundary: circuit.rates.iter().map(|_| Vec::new()).collect(),
+        ..Watch::default()
+    };
+    let mut thermal = circuit.fluids.iter().any(|f| f.carries_temperature).then(|| Thermal {
+        passages: Vec::new(),
+        pools: Vec::new(),
+        fluids: circuit.fluids.clone(),
+        volumes: Vec::new(),
+    });
+    let mut homes: HashMap<(usize, Causality, &'static str, u32), usize> = HashMap::new();
+    let mut sequence: Vec<usize> = (0..instances.len()).collect();
+    sequence.sort_by_key(|&i| (order[i], instances[i].declaration().name, i));
+    let mut prepared: Vec<Option<Box<dyn Prepared>>> = prepared.into_iter().map(Some).collect();
+    for i in sequence {
+        let Some(mut ready) = prepared[i].take() else {
+            continue;
+        };
+        let instance = instances[i];
+        let declaration = instance.declaration();
+        let (causality, rate) = (declaration.causality, rates[i]);
+        let list = match causality {
+            Causality::S => &mut groups[rate].s,
+            Causality::C => &mut groups[rate].c,
+            Causality::Q => &mut groups[rate].q,
+        };
+        let home =
+            *homes.entry((rate, causality, declaration.name, order[i])).or_insert_with(|| {
+                list.push(ready.new_group());
+                list.len() - 1
+            });
+        let wiring = Wiring {
+            component: i as u32,
+            ports: bonds[i].clone().into(),
+            inputs: inputs[i].clone(),
+            output_offset: written[i],
+            states: blocks[i].clone(),
+        };
+        let member = list[home].len();
+        ready.join(list[home].as_mut(), wiring);
+
+        let component = i as u32;
+        let hydraulic: Box<[u32]> = bonds[i]
+            .iter()
+            .copied()
+            .filter(|&b| domains[b as usize] == Domain::Hydraulic)
+            .collect();
+        if ready.is_lumped() && bonds[i].len() > 1 {
+            watch.lumped.push((component, bonds[i].clone().into()));
+        }
+        match ready.role() {
+            BalanceRole::Storage => {
+                watch.stores.push(Member {
+                    component,
+                    rate: rate as u32,
+                    is_c: causality == Causality::C,
+                    group: home as u32,
+                    member: member as u32,
+                    holds_oil: !hydraulic.is_empty(),
+                });
+                if causality == Causality::C {
+                    let store = watch.stores.len() as u32 - 1;
+                    watch.store_bonds[rate].push((store, bonds[i].clone().into()));
+                }
+            }
+            BalanceRole::Boundary => {
+                let sign = if causality == Causality::C { -1.0 } else { 1.0 };
+                watch.boundary[rate].extend(hydraulic.iter().map(|&b| (b, sign)));
+            }
+            BalanceRole::Through => {}
+        }
+        let counters = blocks[i].start + 2 * declaration.states.len();
+        for (m, memory) in declaration.memory.iter().enumerate() {
+            if memory.counts != Counts::Nothing {
+                watch.counters.push((component, (counters + m) as u32, memory.counts));
+            }
+        }
+        if let Some(thermal) = &mut thermal
+            && !hydraulic.is_empty()
+        {
+            let fluid = instance.fluid as u32;
+            match causality {
+                Causality::Q => thermal.passages.push(Passage {
+                    shafts: bonds[i].iter().copied().filter(|b| !hydraulic.contains(b)).collect(),
+                    bonds: hydraulic,
+                    dissipates: declaration.states.is_empty()
+                        && ready.role() == BalanceRole::Through,
+                    fluid,
+                }),
+                Causality::C => {
+                    let stores = ready.role() == BalanceRole::Storage && rate == 0;
+                    let one =
+                        declaration.ports.iter().filter(|p| p.domain == Domain::Hydraulic).count()
+                            == 1;
+                    let pools: Vec<Box<[u32]>> = if one {
+                        vec![hydraulic]
+                    } else {
+                        hydraulic.iter().map(|&b| [b].into()).collect()
+                    };
+                    let share = pools.len() as f64;
+                    for bonds in pools {
+                        let store = stores.then_some((home as u32, member as u32, share));
+                        thermal.pools.push(Pool { bonds, store, fluid });
+                        thermal.volumes.push(0.0);
+                    }
+                }
+                Causality::S => {}
+            }
+        }
+    }
+
+    // Open ends of Q-components: a vent for oil, free for everything else.
+    let mut fluid_of_bond = vec![0usize; domains.len()];
+    for (i, instance) in instances.iter().enumerate() {
+        for &b in &bonds[i] {
+            fluid_of_bond[b as usize] = instance.fluid;
+        }
+    }
+    let carries = thermal.is_some();
+    let temperature = |b: usize| circuit.fluids[fluid_of_bond[b]].temperature;
+    let per_bond = |f: &dyn Fn(usize) -> f64| (0..domains.len()).map(f).collect::<Vec<f64>>();
+    let blank = State {
+        bonds: domains
+            .iter()
+            .map(|d| Bond::at_rest(if *d == Domain::Hydraulic { ATMOSPHERE } else { 0.0 }))
+            .collect(),
+        signals,
+        states,
+        viscosity: per_bond(&|b| {
+            let fluid = &circuit.fluids[fluid_of_bond[b]];
+            fluid.viscosity_at(fluid.temperature, ATMOSPHERE)
+        }),
+        line_temperature: if carries { per_bond(&temperature) } else { Vec::new() },
+        delivered_temperature: if carries { per_bond(&temperature) } else { Vec::new() },
+        step: 0,
+        rest_steps: 0,
+        faults: Default::default(),
+    };
+    let by_name = entries.iter().enumerate().map(|(i, e)| (e.name.clone(), i)).collect();
+    let fingerprint = fingerprint(&entries, &blank);
+    let mut plan = Plan {
+        title: circuit.title.clone(),
+        start: circuit.run.start,
+        step,
+        rates: groups,
+        thermal,
+        variables: Variables { entries, by_name, carries_temperature: carries },
+        watch,
+        initial: blank.clone(),
+        blank,
+        fingerprint,
+    };
+    plan.initial = crate::start::start(&plan);
+    if let Some(thermal) = &mut plan.thermal {
+        thermal.measure(&plan.rates[0].c, &mut plan.initial);
+    }
+    Some(plan)
+}
+
+/// Start value of a state: a parameter's value or a quantity.
+fn start_value(instance: &Instance, start: &str) -> f64 {
+    if let Some(index) = instance.declaration().parameter(start) {
+        return match instance.values[index] {
+            Value::Number(x) => x,
+            _ => 0.0,
+        };
+    }
+    Quantity::parse(start).map_or(0.0, |q| q.value)
+}
+
+/// Wires inputs to what drives them, and sorts signal components. Returns each component's level.
+#[allow(clippy::too_many_arguments, reason = "one pass over arrays that the plan owns separately")]
+fn connect_signals(
+    circuit: &Circuit,
+    entries: &[Entry],
+    rates: &[usize],
+    prepared: &[Box<dyn Prepared>],
+    inputs: &mut [Box<[u32]>],
+    signals: &mut Vec<f64>,
+    groups: &mut [RateGroup],
+    problems: &mut Diagnostics,
+) -> Option<Vec<u32>> {
+    let mut edges = Vec::new();
+    let mut edge_drives = Vec::new();
+    let mut probes: BTreeMap<(usize, usize, usize, usize), u32> = BTreeMap::new();
+    for (number, drive) in circuit.drives.iter().enumerate() {
+        let (source, key, slot) = match drive.from {
+            Source::Output { component, output } => {
+                inputs[drive.component][drive.input] = entries[component].outputs + output as u32;
+                let both_signals = [component, drive.component]
+                    .iter()
+                    .all(|&c| entries[c].declaration.causality == Causality::S);
+                if both_signals && rates[component] == rates[drive.component] {
+                    let may_break =
+                        prepared[drive.component].no_feedthrough().contains(&drive.input);
+                    edges.push(Edge { from: component, to: drive.component, may_break });
+                    edge_drives.push(number);
+                }
+                continue;
+            }
+            Source::State { component, state } => {
+                let at = Location::State(entries[component].states + state as u32);
+                (component, (component, usize::MAX, state, 0), Slot { at, sign: 1.0 })
+            }
+            Source::Port { component, port, place, variable } => {
+                let entry = &entries[component];
+                let bond = entry.bonds[port + place as usize - 1];
+                let sign = match variable.role {
+                    Role::Flow | Role::Displacement => entry.flow_sign(port),
+                    _ => 1.0,
+                };
+                let key = (component, port, place as usize, variable.role as usize);
+                (component, key, Slot { at: Location::Bond(bond, variable.role), sign })
+            }
+        };
+        let rate = rates[drive.component].max(rates[source]);
+        let signal = *probes.entry(key).or_insert_with(|| {
+            signals.push(0.0);
+            let signal = signals.len() as u32 - 1;
+            groups[rate].probes.push((slot, signal));
+            signal
+        });
+        inputs[drive.component][drive.input] = signal;
+    }
+    match order::sort(entries.len(), &edges) {
+        Order::Levels { mut levels, broken } => {
+            for edge in broken {
+                let drive = &circuit.drives[edge_drives[edge]];
+                problems.push(
+                    Diagnostic::warning(
+                        Code::LoopBroken,
+                        format!(
+                            "a signal loop is opened at `{}`, which takes its input one step late",
+                            entries[drive.component].name
+                        ),
+                    )
+                    .at_if(drive.span, "opened here"),
+                );
+            }
+            // Levels order signals only; C and Q are grouped by type whatever drives them.
+            for (level, entry) in levels.iter_mut().zip(entries) {
+                if entry.declaration.causality != Causality::S {
+                    *level = 0;
+                }
+            }
+            Some(levels)
+        }
+        Order::Loop(walk) => {
+            let name = |&n: &usize| format!("`{}`", entries[n].name);
+            let mut text: Vec<String> = walk.iter().map(name).collect();
+            text.extend(walk.first().map(name));
+            let inside = |c: usize| walk.contains(&c);
+            let mut problem = Diagnostic::error(
+                Code::AlgebraicLoop,
+                format!("signals depend on themselves: {}", text.join(" → ")),
+            );
+            let mut first = true;
+            for edge in
+                edges.iter().zip(&edge_drives).filter(|(e, _)| inside(e.from) && inside(e.to))
+            {
+                let drive = &circuit.drives[*edge.1];
+                if let Some(span) = drive.span {
+                    let label = format!("{} needs {}", name(&edge.0.to), name(&edge.0.from));
+                    problem =
+                        if first { problem.at(span, label) } else { problem.also(span, label) };
+                    first = false;
+                }
+            }
+            problems.push(
+                problem.help("open the loop with a `signal.unit_delay`, a lag or an integrator"),
+            );
+            None
+        }
+    }
+}
+
+/// A number that changes when the layout does.
+fn fingerprint(entries: &[Entry], blank: &State<f64>) -> u64 {
+    // FNV-1a: small, stable over versions of the standard library.
+    let mut hash = 0xcbf2_9ce4_8422_2325u64;
+    let mut add = |bytes: &[u8]| {
+        for &byte in bytes {
+            hash = (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
+        }
+    };
+    for entry in entries {
+        add(entry.name.as_bytes());
+        add(entry.declaration.name.as_bytes());
+        add(&entry.states.to_le_bytes());
+        for bond in &entry.bonds {
+            add(&bond.to_le_bytes());
+        }
+    }
+    for size in
+        [blank.bonds.len(), blank.signals.len(), blank.states.len(), blank.line_temperature.len()]
+    {
+        add(&(size as u64).to_le_bytes());
+    }
+    hash
+}

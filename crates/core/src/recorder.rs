@@ -1,0 +1,236 @@
+//! Recording: chosen variables, evenly sampled or every n-th step, in bounded memory.
+
+use crate::circuit::Pattern;
+use crate::plan::Plan;
+use crate::state::State;
+use crate::variables::Variable;
+
+/// Where recorded rows go besides memory.
+pub trait Sink {
+    /// Takes a row: time, then the values in the order of the variables.
+    fn row(&mut self, row: &[f64]) -> std::io::Result<()>;
+}
+
+/// Which steps are recorded.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Sampling {
+    /// So many samples, spread as evenly as whole steps allow; first and last step included.
+    Even(usize),
+    /// Every n-th step, and the last.
+    Every(u64),
+}
+
+impl Sampling {
+    /// The first step at or after `step` that is recorded, in a run of `steps`.
+    pub fn next(self, step: u64, steps: u64) -> u64 {
+        match self {
+            Sampling::Even(samples) if samples >= 2 && samples as u64 <= steps => {
+                let intervals = samples as u64 - 1;
+                // Sample k is at round(k·steps/intervals).
+                let at = |k: u64| {
+                    ((k as u128 * steps as u128 * 2 + intervals as u128) / (2 * intervals as u128))
+                        as u64
+                };
+                let mut k = (step as u128 * intervals as u128 / steps as u128) as u64;
+                while at(k) < step {
+                    k += 1;
+                }
+                while k > 0 && at(k - 1) >= step {
+                    k -= 1;
+                }
+                at(k).min(steps)
+            }
+            Sampling::Even(_) => step.min(steps),
+            Sampling::Every(n) => (step.div_ceil(n.max(1)) * n.max(1)).min(steps),
+        }
+    }
+
+    /// Number of rows of a run of `steps`.
+    pub fn rows(self, steps: u64) -> u64 {
+        match self {
+            Sampling::Even(samples) => (samples as u64).min(steps + 1),
+            Sampling::Every(n) => steps / n.max(1) + 1 + u64::from(!steps.is_multiple_of(n.max(1))),
+        }
+    }
+}
+
+/// The most numbers kept in memory; beyond it rows only go to the sink.
+pub const MOST_IN_MEMORY: usize = 100_000_000;
+
+/// Recorded variables and their rows.
+pub struct Recorder<'a> {
+    /// What is recorded.
+    pub variables: Vec<Variable>,
+    /// Which steps.
+    pub sampling: Sampling,
+    rows: Vec<f64>,
+    in_memory: bool,
+    row: Vec<f64>,
+    sink: Option<Box<dyn Sink + 'a>>,
+    recorded: u64,
+    failure: Option<std::io::Error>,
+}
+
+impl<'a> Recorder<'a> {
+    /// Records `variables` over a run of `steps`.
+    pub fn new(variables: Vec<Variable>, sampling: Sampling, steps: u64) -> Self {
+        let width = variables.len() + 1;
+        let size = (sampling.rows(steps) as u128 * width as u128).min(usize::MAX as u128) as usize;
+        let in_memory = size <= MOST_IN_MEMORY;
+        Self {
+            rows: Vec::with_capacity(if in_memory { size } else { 0 }),
+            in_memory,
+            row: Vec::with_capacity(width),
+            variables,
+            sampling,
+            sink: None,
+            recorded: 0,
+            failure: None,
+        }
+    }
+
+    /// Also streams rows to a sink.
+    pub fn with_sink(mut self, sink: Box<dyn Sink + 'a>) -> Self {
+        self.sink = Some(sink);
+        self
+    }
+
+    /// True when rows are kept in memory, so that they can be plotted.
+    pub fn keeps_rows(&self) -> bool {
+        self.in_memory
+    }
+
+    /// Number of rows recorded.
+    pub fn len(&self) -> u64 {
+        self.recorded
+    }
+
+    /// True when nothing was recorded.
+    pub fn is_empty(&self) -> bool {
+        self.recorded == 0
+    }
+
+    /// The recorded rows: time, then the values.
+    pub fn rows(&self) -> impl Iterator<Item = &[f64]> {
+        self.rows.chunks_exact(self.variables.len() + 1)
+    }
+
+    /// Recorded times.
+    pub fn times(&self) -> Vec<f64> {
+        self.rows().map(|r| r[0]).collect()
+    }
+
+    /// One recorded variable.
+    pub fn column(&self, name: &str) -> Option<Vec<f64>> {
+        let index = self.variables.iter().position(|v| v.name == name)?;
+        Some(self.rows().map(|r| r[index + 1]).collect())
+    }
+
+    /// True when the sink has failed.
+    pub fn has_failed(&self) -> bool {
+        self.failure.is_some()
+    }
+
+    /// An error of the sink, once.
+    pub fn take_failure(&mut self) -> Option<std::io::Error> {
+        self.failure.take()
+    }
+
+    /// Records a row; false when it holds something that is not a number, which is not recorded.
+    pub(crate) fn record(&mut self, time: f64, state: &State<f64>) -> bool {
+        self.row.clear();
+        self.row.push(time);
+        for variable in &self.variables {
+            self.row.push(variable.slot.read(state));
+        }
+        if !self.row.iter().all(|x| x.is_finite()) {
+            return false;
+        }
+        if self.in_memory {
+            self.rows.extend_from_slice(&self.row);
+        }
+        if let Some(sink) = &mut self.sink
+            && self.failure.is_none()
+            && let Err(error) = sink.row(&self.row)
+        {
+            self.failure = Some(error);
+        }
+        self.recorded += 1;
+        true
+    }
+}
+
+/// Chooses variables by pattern; without patterns the default set. Returns the patterns that
+/// matched nothing, too.
+pub fn choose<'p>(plan: &Plan, patterns: &'p [Pattern]) -> (Vec<Variable>, Vec<&'p Pattern>) {
+    if patterns.is_empty() {
+        return (plan.variables.iter().filter(|v| v.by_default).collect(), Vec::new());
+    }
+    let mut used = vec![false; patterns.len()];
+    let mut exact: Vec<Variable> = Vec::new();
+    // Names without a wildcard are looked up; only wildcards look at every variable.
+    for (pattern, used) in patterns.iter().zip(&mut used) {
+        if !pattern.text.contains('*')
+            && let Some(variable) = plan.variables.find(&pattern.text)
+        {
+            *used = true;
+            exact.push(variable);
+        }
+    }
+    let mut chosen: Vec<Variable> = Vec::new();
+    if patterns.iter().any(|p| p.text.contains('*')) {
+        for variable in plan.variables.iter() {
+            let mut hit = exact.iter().any(|v| v.name == variable.name);
+            for (pattern, used) in patterns.iter().zip(&mut used) {
+                // Waves and impedances are internal: only a name that asks for them gets them.
+                let internal = !variable.by_default
+                    && !pattern.text.contains("wave")
+                    && !pattern.text.contains("impedance")
+                    && pattern.text.starts_with('*');
+                if pattern.text.contains('*') && !internal && pattern.matches(&variable.name) {
+                    *used = true;
+                    hit = true;
+                }
+            }
+            if hit {
+                chosen.push(variable);
+            }
+        }
+    } else {
+        for variable in exact {
+            if !chosen.iter().any(|v| v.name == variable.name) {
+                chosen.push(variable);
+            }
+        }
+    }
+    let unused = patterns.iter().zip(used).filter(|(_, u)| !u).map(|(p, _)| p).collect();
+    (chosen, unused)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn steps(sampling: Sampling, total: u64) -> Vec<u64> {
+        let mut all = vec![0];
+        while *all.last().unwrap() < total {
+            all.push(sampling.next(all.last().unwrap() + 1, total));
+        }
+        all
+    }
+
+    #[test]
+    fn even_samples_are_spread_over_the_whole_run() {
+        assert_eq!(steps(Sampling::Even(5), 10), [0, 3, 5, 8, 10]);
+        assert_eq!(steps(Sampling::Even(2048), 10_000).len(), 2048);
+        assert_eq!(steps(Sampling::Even(2048), 10_000).last(), Some(&10_000));
+        assert_eq!(steps(Sampling::Even(100), 7), (0..=7).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn every_nth_step_includes_the_last() {
+        assert_eq!(steps(Sampling::Every(4), 10), [0, 4, 8, 10]);
+        assert_eq!(Sampling::Every(4).rows(10), 4);
+        assert_eq!(Sampling::Every(5).rows(10), 3);
+    }
+}

@@ -1,0 +1,204 @@
+//! A run: steps, samples, checks, and an end that is told.
+
+use crate::engine::{self, Offence};
+use crate::monitor::{Tally, Verdict};
+use crate::plan::Plan;
+use crate::recorder::Recorder;
+use crate::state::State;
+use crate::variables::{Location, Variable};
+
+/// How a run ended.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Ended {
+    /// At the stop time.
+    Done,
+    /// Something became infinite or not a number; the state is that of the last good step.
+    Diverged(Divergence),
+    /// A component's equations have no solution near the last one.
+    Unconverged {
+        /// Component name.
+        component: String,
+        /// Time, s.
+        time: f64,
+    },
+    /// A component asked to stop.
+    Stopped {
+        /// Component name.
+        component: String,
+        /// Time, s.
+        time: f64,
+    },
+    /// The user asked to stop.
+    Interrupted {
+        /// Time reached, s.
+        time: f64,
+    },
+    /// The recorder's sink failed.
+    SinkFailed,
+}
+
+/// What diverged, where and when.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Divergence {
+    /// Component name.
+    pub component: String,
+    /// Variable name.
+    pub variable: String,
+    /// Its unit.
+    pub unit: &'static str,
+    /// Its value.
+    pub value: f64,
+    /// Its value at the last good step.
+    pub last_value: f64,
+    /// Time at which it happened, s.
+    pub time: f64,
+    /// The last good step.
+    pub last_good_step: u64,
+    /// Time of the last good step, s.
+    pub last_good_time: f64,
+}
+
+/// How far a run has come.
+#[derive(Clone, Copy, Debug)]
+pub struct Progress {
+    /// Steps taken.
+    pub step: u64,
+    /// Steps in all.
+    pub steps: u64,
+    /// Time reached, s.
+    pub time: f64,
+}
+
+/// A finished run.
+#[derive(Debug)]
+pub struct Outcome {
+    /// How it ended.
+    pub ended: Ended,
+    /// Its judgement.
+    pub verdict: Verdict,
+}
+
+/// Steps between looks at the state for numbers that are not sound.
+const LOOK_EVERY: u64 = 256;
+
+/// Efforts and states beyond this are divergence, whatever the machine.
+const BEYOND_PHYSICS: f64 = 1e20;
+
+/// Runs from `state` until step `steps`, counted from the start of the circuit's time.
+///
+/// `go_on` is called now and then and stops the run when it returns false. The step loop itself
+/// does not allocate.
+pub fn run(
+    plan: &Plan,
+    state: &mut State<f64>,
+    steps: u64,
+    recorder: &mut Recorder,
+    watch: bool,
+    mut go_on: impl FnMut(Progress) -> bool,
+) -> Outcome {
+    let mut tally = Tally::new(plan, state, watch);
+    let mut good = state.clone();
+    let mut ended = Ended::Done;
+    let time_of = |step: u64| plan.start + step as f64 * plan.step;
+    if recorder.is_empty() && recorder.sampling.next(state.step, steps) == state.step {
+        recorder.record(time_of(state.step), state);
+    }
+    let mut sample = recorder.sampling.next(state.step + 1, steps);
+    while state.step < steps {
+        good.copy_from(state);
+        let end = (state.step + LOOK_EVERY).min(steps);
+        let mut is_sound = true;
+        while state.step < end {
+            let pause = sample.min(end);
+            while state.step < pause {
+                engine::step(plan, state, &mut tally, false);
+            }
+            if state.step == sample {
+                is_sound = recorder.record(time_of(state.step), state);
+                sample = recorder.sampling.next(state.step + 1, steps);
+                if !is_sound {
+                    break;
+                }
+            }
+        }
+        if (!is_sound || !sound_state(state))
+            && let Some(divergence) = trace(plan, state, &good)
+        {
+            ended = Ended::Diverged(divergence);
+            break;
+        }
+        if state.faults.unconverged > 0 {
+            let component = plan.name(state.faults.first_component.saturating_sub(1)).to_owned();
+            ended = Ended::Unconverged { component, time: time_of(state.faults.first_step) };
+            break;
+        }
+        if state.faults.stop_requested > 0 {
+            let component = plan.name(state.faults.stop_requested - 1).to_owned();
+            ended = Ended::Stopped { component, time: time_of(state.step) };
+            break;
+        }
+        if recorder.has_failed() {
+            ended = Ended::SinkFailed;
+            break;
+        }
+        if !go_on(Progress { step: state.step, steps, time: time_of(state.step) }) {
+            ended = Ended::Interrupted { time: time_of(state.step) };
+            break;
+        }
+    }
+    Outcome { ended, verdict: Verdict::new(plan, state, &tally) }
+}
+
+fn sound(x: f64) -> bool {
+    x.abs() < BEYOND_PHYSICS
+}
+
+pub(crate) fn sound_state(state: &State<f64>) -> bool {
+    state.bonds.iter().all(|b| sound(b.effort) && sound(b.flow) && sound(b.wave))
+        && state.states.iter().all(|&x| sound(x))
+        && state.signals.iter().all(|x| x.is_finite())
+}
+
+/// Goes back to the last sound state and repeats step by step to find who went wrong first; leaves
+/// the state at the last good step.
+pub(crate) fn trace(plan: &Plan, state: &mut State<f64>, good: &State<f64>) -> Option<Divergence> {
+    let bad = state.step;
+    state.copy_from(good);
+    let mut last = good.clone();
+    let component_is_sound = |plan: &Plan, state: &State<f64>, component: u32| {
+        variables_of(plan, component).iter().all(|v| sound(v.slot.read(state)))
+    };
+    while state.step < bad {
+        last.copy_from(state);
+        let offence = engine::trace(plan, state, &component_is_sound);
+        if let Some(Offence { component, time, .. }) = offence {
+            let variables = variables_of(plan, component);
+            let culprit =
+                variables.iter().find(|v| !sound(v.slot.read(state))).or(variables.first());
+            let divergence = Divergence {
+                component: plan.name(component).to_owned(),
+                variable: culprit.map_or(String::new(), |v| v.name.clone()),
+                unit: culprit.map_or("", |v| v.unit),
+                value: culprit.map_or(f64::NAN, |v| v.slot.read(state)),
+                last_value: culprit.map_or(f64::NAN, |v| v.slot.read(&last)),
+                time,
+                last_good_step: last.step,
+                last_good_time: plan.start + last.step as f64 * plan.step,
+            };
+            state.copy_from(&last);
+            return Some(divergence);
+        }
+    }
+    None
+}
+
+/// What a component writes: not the inputs, which may be somebody else's fault.
+fn variables_of(plan: &Plan, component: u32) -> Vec<Variable> {
+    let entry = &plan.variables.entries[component as usize];
+    let inputs = &entry.inputs;
+    entry
+        .variables(plan.variables.carries_temperature)
+        .into_iter()
+        .filter(|v| !matches!(v.slot.at, Location::Signal(s) if inputs.contains(&s)))
+        .collect()
+}

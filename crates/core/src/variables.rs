@@ -1,0 +1,219 @@
+//! Names of everything that can be recorded: `component.port.variable` and `component.variable`.
+
+use crate::circuit::port_name;
+use crate::declare::{Causality, Declaration, Side};
+use crate::domain::{Domain, Role};
+use crate::state::State;
+use std::collections::HashMap;
+
+/// Where a variable is found in the state.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Slot {
+    /// Which array, and where in it.
+    pub at: Location,
+    /// +1 or −1: from the engine's sign to the user's.
+    pub sign: f64,
+}
+
+/// A place in the state.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Location {
+    /// A number of a bond.
+    Bond(u32, Role),
+    /// A signal.
+    Signal(u32),
+    /// A state of a component.
+    State(u32),
+}
+
+impl Slot {
+    /// The variable's value.
+    #[inline]
+    pub fn read(&self, state: &State<f64>) -> f64 {
+        let value = match self.at {
+            Location::Bond(bond, role) => {
+                let b = &state.bonds[bond as usize];
+                match role {
+                    Role::Effort => b.effort,
+                    Role::Flow => b.flow,
+                    Role::Displacement => b.displacement,
+                    Role::Wave => b.wave,
+                    Role::Impedance => b.impedance,
+                    Role::Temperature => {
+                        state.line_temperature.get(bond as usize).copied().unwrap_or(f64::NAN)
+                    }
+                }
+            }
+            Location::Signal(signal) => state.signals[signal as usize],
+            Location::State(index) => state.states[index as usize],
+        };
+        self.sign * value
+    }
+}
+
+/// A recordable variable.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Variable {
+    /// Full name.
+    pub name: String,
+    /// SI unit.
+    pub unit: &'static str,
+    /// What it is.
+    pub meaning: &'static str,
+    /// Where it is.
+    pub slot: Slot,
+    /// Recorded when the file does not say what to record.
+    pub by_default: bool,
+}
+
+/// What the table of variables knows of a component.
+#[derive(Clone, Debug)]
+pub struct Entry {
+    /// Full name.
+    pub name: String,
+    /// Declaration.
+    pub declaration: &'static Declaration,
+    /// Bond of each connection, in wiring order.
+    pub bonds: Box<[u32]>,
+    /// Signal of each input.
+    pub inputs: Box<[u32]>,
+    /// Where its outputs are visible.
+    pub outputs: u32,
+    /// Where its states begin.
+    pub states: u32,
+    /// An inserted line: not recorded unless asked for.
+    pub inserted: bool,
+}
+
+impl Entry {
+    /// Declared port and place of a bond, in wiring order.
+    pub fn port_of(&self, bond: usize) -> (usize, u32) {
+        let last = self.declaration.ports.len() - 1;
+        if bond < last || !self.declaration.ports[last].many {
+            (bond.min(last), 1)
+        } else {
+            (last, (bond - last) as u32 + 1)
+        }
+    }
+
+    /// The sign that turns a bond's flow and displacement into what users see at a port.
+    pub fn flow_sign(&self, port: usize) -> f64 {
+        let declared = &self.declaration.ports[port];
+        let is_c = self.declaration.causality == Causality::C;
+        match (declared.domain.is_mechanical(), is_c, declared.side) {
+            // along the axis: out of a body's front end, into a spring's rear end
+            (true, false, Side::B) | (true, true, Side::A) => 1.0,
+            (true, false, Side::A) | (true, true, Side::B) => -1.0,
+            // into the component
+            (false, true, _) => 1.0,
+            (false, false, _) => -1.0,
+        }
+    }
+
+    /// All its variables.
+    pub fn variables(&self, carries_temperature: bool) -> Vec<Variable> {
+        let mut all = Vec::new();
+        let name = &self.name;
+        for bond in 0..self.bonds.len() {
+            let (port, place) = self.port_of(bond);
+            let declared = &self.declaration.ports[port];
+            if declared.observes {
+                continue;
+            }
+            for variable in declared.domain.variables() {
+                let sign = match variable.role {
+                    Role::Flow | Role::Displacement => self.flow_sign(port),
+                    _ => 1.0,
+                };
+                let by_default = match variable.role {
+                    Role::Effort | Role::Flow | Role::Displacement => true,
+                    Role::Temperature => carries_temperature,
+                    Role::Wave | Role::Impedance => false,
+                };
+                if variable.role == Role::Temperature && !carries_temperature {
+                    continue;
+                }
+                all.push(Variable {
+                    name: format!("{name}.{}.{}", port_name(declared, place), variable.name),
+                    unit: variable.unit,
+                    meaning: declared.meaning,
+                    slot: Slot { at: Location::Bond(self.bonds[bond], variable.role), sign },
+                    by_default: by_default && !self.inserted,
+                });
+            }
+        }
+        let mut push = |variable: &str, unit, meaning, at, by_default: bool| {
+            all.push(Variable {
+                name: format!("{name}.{variable}"),
+                unit,
+                meaning,
+                slot: Slot { at, sign: 1.0 },
+                by_default: by_default && !self.inserted,
+            });
+        };
+        for (i, s) in self.declaration.states.iter().enumerate() {
+            push(s.name, s.unit, s.meaning, Location::State(self.states + i as u32), true);
+        }
+        for (i, o) in self.declaration.outputs.iter().enumerate() {
+            push(o.name, o.unit, o.meaning, Location::Signal(self.outputs + i as u32), true);
+        }
+        for (i, (_, p)) in self.declaration.inputs().enumerate() {
+            push(p.name, p.unit, p.meaning, Location::Signal(self.inputs[i]), false);
+        }
+        all
+    }
+}
+
+/// Everything that can be recorded. Names are made when asked for: a large circuit has millions.
+#[derive(Debug, Default)]
+pub struct Variables {
+    /// One entry per component.
+    pub entries: Vec<Entry>,
+    /// Components by name.
+    pub by_name: HashMap<String, usize>,
+    /// Oil carries its temperature.
+    pub carries_temperature: bool,
+}
+
+impl Variables {
+    /// All variables.
+    pub fn iter(&self) -> impl Iterator<Item = Variable> + '_ {
+        self.entries.iter().flat_map(|e| e.variables(self.carries_temperature))
+    }
+
+    /// One variable by its full name. `component.out.value` is accepted for `component.out`.
+    pub fn find(&self, name: &str) -> Option<Variable> {
+        let name = name.strip_suffix(".value").unwrap_or(name);
+        name.rmatch_indices('.').find_map(|(dot, _)| {
+            let entry = &self.entries[*self.by_name.get(&name[..dot])?];
+            entry.variables(self.carries_temperature).into_iter().find(|v| v.name == name)
+        })
+    }
+
+    /// The first effort variable of a domain is what "pressure" of a component without a port
+    /// means to most users: names close to an unknown one.
+    pub fn suggestions(&self, name: &str) -> Vec<String> {
+        let component =
+            name.rmatch_indices('.').find_map(|(dot, _)| self.by_name.get(&name[..dot]).copied());
+        match component {
+            Some(index) => self.entries[index]
+                .variables(self.carries_temperature)
+                .into_iter()
+                .map(|v| v.name)
+                .take(12)
+                .collect(),
+            None => {
+                let first = name.split('.').next().unwrap_or(name);
+                fluxline_diagnostics::nearest(first, self.by_name.keys().map(String::as_str))
+                    .into_iter()
+                    .map(str::to_owned)
+                    .collect()
+            }
+        }
+    }
+}
+
+/// Unit of an effort, for messages about a bond.
+pub fn effort_unit(domain: Domain) -> &'static str {
+    domain.variables()[0].unit
+}

@@ -1,0 +1,15 @@
+//! Result files: rows of recorded variables in SI units.
+//!
+//! A file appears under its name only when it is whole: it is written as `NAME.part` next to it
+//! and renamed at the end. When writing fails, the part is removed and a file of that name from
+//! an earlier run stays as it was.
+
+mod csv;
+mod output;
+#[cfg(feature = "parquet")]
+mod parquet;
+
+pub use csv::{CsvWriter, ResultTable, read_csv};
+pub use output::{OutputFile, read_problem, write_problem};
+#[cfg(feature = "parquet")]
+pub use parquet::ParquetWriter;

@@ -1,0 +1,64 @@
+//! When things happen: decisions on time that rounding does not upset.
+//!
+//! Time is start + n·step, so an event meant for a step may lie an ulp beside it. All sources decide
+//! on a time that is ahead by a relative 10⁻¹².
+
+use fluxline_core::number::Num;
+
+/// Some thousand ulps; 4 ns after an hour.
+const SLACK: f64 = 1e-12;
+
+/// Time with the slack.
+#[inline(always)]
+pub(super) fn ahead(time: f64) -> f64 {
+    time + time.abs() * SLACK
+}
+
+/// True from the time of an event on.
+#[inline(always)]
+pub(super) fn reached<T: Num>(time: f64, event: T) -> T::Mask {
+    event.le(T::of(ahead(time)))
+}
+
+/// Whole periods that have begun since `start`, less one: 0 in the first, negative before.
+#[inline(always)]
+pub(super) fn interval<T: Num>(time: f64, start: T, frequency: T) -> T {
+    ((T::of(ahead(time)) - start) * frequency).floor()
+}
+
+/// Position within the present period, 0 (included) to 1.
+#[inline(always)]
+pub(super) fn phase<T: Num>(time: f64, start: T, frequency: T) -> T {
+    let cycles = (T::of(time) - start) * frequency;
+    (cycles - interval(time, start, frequency)).max(T::zero())
+}
+
+/// Time since `start`, 0 before.
+#[inline(always)]
+pub(super) fn elapsed<T: Num>(time: f64, start: T) -> T {
+    (T::of(time) - start).max(T::zero())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        /// An event written as a decimal number is seen in the step it belongs to, not one later.
+        #[test]
+        fn events_on_the_grid_are_not_missed(n in 0u32..10_000_000, decimals in 1i32..6) {
+            let step = 10f64.powi(-decimals);
+            let event: f64 = format!("{n}e-{decimals}").parse().expect("a number");
+            prop_assert!(reached(f64::from(n) * step, event));
+            prop_assert!(!reached((f64::from(n) - 1.0) * step, event));
+        }
+
+        #[test]
+        fn periods_on_the_grid_are_counted(n in 0u32..1_000_000, every in 1u32..50) {
+            let step = 1e-4;
+            let index = interval(f64::from(n) * step, 0.0, 1.0 / (f64::from(every) * step));
+            prop_assert_eq!(index, f64::from(n / every));
+        }
+    }
+}
