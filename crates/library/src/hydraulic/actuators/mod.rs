@@ -1,6 +1,15 @@
 //! Cylinders.
 
+pub mod chamber;
+pub mod cylinder;
+#[cfg(test)]
+mod tests;
+
 use fluxline_core::component::ComponentType;
 
 /// The component types of this folder.
-pub const TYPES: &[ComponentType] = &[];
+pub const TYPES: &[ComponentType] = &[
+    ComponentType::of::<cylinder::Cylinder>(),
+    ComponentType::of::<cylinder::DoubleRodCylinder>(),
+    ComponentType::of::<cylinder::SingleActingCylinder>(),
+];
