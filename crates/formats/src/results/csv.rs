@@ -224,6 +224,9 @@ mod tests {
     }
 
     proptest! {
+        // Each case waits for the disk.
+        #![proptest_config(ProptestConfig::with_cases(32))]
+
         /// What is written reads back as the same bits.
         #[test]
         fn numbers_survive_a_round_trip(values in prop::collection::vec(any::<f64>(), 3..30)) {

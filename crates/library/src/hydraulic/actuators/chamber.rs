@@ -201,21 +201,13 @@ impl<T: Num> Chamber<T> {
         history[CAVITY] = cavity;
         history[PACKED] += gained;
         history[MEAN_FLOW] = mean_flow;
-        Ends {
-            wave,
-            impedance,
-            pressure,
-        }
+        Ends { wave, impedance, pressure }
     }
 
     /// The ends as they are, without a step.
     pub fn ends(&self, io: &Step<'_, T>, at: usize) -> Ends<T> {
         let wave: [T; ENDS] = std::array::from_fn(|i| io.history_at(at + WAVE + i));
-        Ends {
-            wave,
-            impedance: [io.history_at(at + IMPEDANCE); ENDS],
-            pressure: self.mean(&wave),
-        }
+        Ends { wave, impedance: [io.history_at(at + IMPEDANCE); ENDS], pressure: self.mean(&wave) }
     }
 
     /// Adapts the waves to a new step.

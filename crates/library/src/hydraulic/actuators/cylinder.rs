@@ -312,18 +312,13 @@ impl CylinderConstants<f64> {
         let leaks = special.leakage > 0.0 && special.chambers == 2;
         let orifice = CUSHION_DISCHARGE * FRAC_PI_4 * common.cushion_diameter.powi(2);
         let has_cushion = common.cushion_length > 0.0;
-        let bare_area = if special.chambers == 2 {
-            special.area[0] - special.area[1]
-        } else {
-            special.area[0]
-        };
+        let bare_area =
+            if special.chambers == 2 { special.area[0] - special.area[1] } else { special.area[0] };
         Ok(Self {
             chamber: Chamber::new(if leaks { 3 } else { 2 }, environment),
             area: special.area,
             dead_volume: special.dead_volume,
-            start_pressure: special
-                .start_pressure
-                .map(|p| p.unwrap_or(environment.start_pressure)),
+            start_pressure: special.start_pressure.map(|p| p.unwrap_or(environment.start_pressure)),
             stroke: common.stroke,
             back_force: bare_area * common.ambient_pressure + special.spring_preload,
             spring_stiffness: special.spring_stiffness,
@@ -334,11 +329,7 @@ impl CylinderConstants<f64> {
             stop_damping: common.stop_damping,
             leakage: special.leakage,
             cushion: fluid.density / (2.0 * orifice * orifice),
-            inverse_cushion_length: if has_cushion {
-                1.0 / common.cushion_length
-            } else {
-                0.0
-            },
+            inverse_cushion_length: if has_cushion { 1.0 / common.cushion_length } else { 0.0 },
             chambers: special.chambers,
             leaks,
             has_cushion,
@@ -383,11 +374,7 @@ impl<T: Num> CylinderConstants<T> {
     /// A with the sign of the force that pressure on this side exerts outwards.
     #[inline(always)]
     fn push(&self, side: usize) -> T {
-        if side == 0 {
-            self.area[0]
-        } else {
-            -self.area[1]
-        }
+        if side == 0 { self.area[0] } else { -self.area[1] }
     }
 
     /// Resistance of the cushion to outflow of a given size.
@@ -420,11 +407,7 @@ impl<T: Num> CylinderConstants<T> {
         let push = self.stop_stiffness * (depth + closing * (0.5 * dt));
         let push = T::select(touching, push, zero);
         let resistance = self.stop_stiffness * (0.5 * dt) + damping;
-        Some((
-            T::select(front, -push, push),
-            T::select(touching, resistance, zero),
-            touching,
-        ))
+        Some((T::select(front, -push, push), T::select(touching, resistance, zero), touching))
     }
 
     fn law(&self, law: &mut Law<'_, T>) {
@@ -468,16 +451,13 @@ impl<T: Num> CylinderConstants<T> {
         for side in 0..self.chambers {
             let pressure = self.start_pressure[side];
             let volume = self.volume(side, x.clamp(T::zero(), self.stroke));
-            self.chamber
-                .start(io, side * chamber::SIZE, pressure, volume);
+            self.chamber.start(io, side * chamber::SIZE, pressure, volume);
             io.set_state(side, pressure);
             let outflow = (-io.flow(side)).max(T::zero());
             io.history()[extra + OUTFLOW + side] = outflow;
         }
-        let ends = [
-            self.chamber.ends(io, 0),
-            self.chamber.ends(io, (self.chambers - 1) * chamber::SIZE),
-        ];
+        let ends =
+            [self.chamber.ends(io, 0), self.chamber.ends(io, (self.chambers - 1) * chamber::SIZE)];
         self.present(io, &ends, x, v);
         for port in 0..=rod {
             let bond = io.bond_mut(port);

@@ -35,12 +35,7 @@ impl EdgeLaw<f64> {
     pub fn new(transition: f64) -> Self {
         let root = transition.sqrt();
         let inverse = |x: f64| if x > 0.0 { 1.0 / x } else { 0.0 };
-        Self {
-            transition,
-            inverse: inverse(transition),
-            root,
-            inverse_root: inverse(root),
-        }
+        Self { transition, inverse: inverse(transition), root, inverse_root: inverse(root) }
     }
 }
 
@@ -263,15 +258,9 @@ impl<T: Num, const E: usize> Network<'_, T, E> {
             pressure[from] -= self.impedance[from] * flow[e];
             pressure[to] += self.impedance[to] * flow[e];
         }
-        let mut point = Point {
-            slope: [T::one(); E],
-            residual: [T::zero(); E],
-            size: T::zero(),
-        };
+        let mut point = Point { slope: [T::one(); E], residual: [T::zero(); E], size: T::zero() };
         for (e, &(from, to)) in self.ends.iter().enumerate() {
-            let (drop, slope) = self
-                .law
-                .drop(self.conductance[e], self.leakage[e], flow[e], least);
+            let (drop, slope) = self.law.drop(self.conductance[e], self.leakage[e], flow[e], least);
             let residual = drop - (pressure[from] - pressure[to]);
             let open = self.is_open(e);
             point.slope[e] = T::select(open, slope, T::one());

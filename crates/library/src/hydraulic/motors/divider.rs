@@ -189,15 +189,9 @@ impl Physics for FlowDivider {
         let conductance = [k.leakage[0], k.leakage[1], zero];
         let sources = [c, [-z[0], z[1], zero], [-z[0], zero, z[2]]];
         let [rest, per_a, per_b] = solve_ends(z, conductance, sources);
-        let oil = Oil {
-            rest,
-            per_flow: [per_a, per_b],
-        };
+        let oil = Oil { rest, per_flow: [per_a, per_b] };
         let coasting = io.state(SPEED) + io.rate(SPEED) * k.rotor.half_step;
-        let free = Moved {
-            fixed: [zero; 2],
-            per_speed: k.displacement,
-        };
+        let free = Moved { fixed: [zero; 2], per_speed: k.displacement };
         let (mut speed, mut acceleration, mut moved) = k.turn(&oil, &free, coasting);
         let never = zero.lt(zero);
         let mut starved = [never; 3];
@@ -283,10 +277,7 @@ mod tests {
     #[test]
     fn flow_divides_as_the_displacements_whatever_the_loads() {
         for (ratio, a, b) in [(1.0, 50e5, 120e5), (2.0, 90e5, 10e5)] {
-            let unequal = FlowDivider {
-                displacement_b: ratio * D,
-                ..divider()
-            };
+            let unequal = FlowDivider { displacement_b: ratio * D, ..divider() };
             let bench = settled(&unequal, a, b);
             assert!(near(bench.flow(2), ratio * bench.flow(1), 1e-12));
             assert!(near(bench.flow(1) + bench.flow(2), -bench.flow(0), 1e-12));
@@ -297,17 +288,10 @@ mod tests {
 
     #[test]
     fn a_blocked_outlet_gets_twice_the_pressure() {
-        let leaky = FlowDivider {
-            leakage_a: 1e-13,
-            leakage_b: 1e-13,
-            ..divider()
-        };
+        let leaky = FlowDivider { leakage_a: 1e-13, leakage_b: 1e-13, ..divider() };
         let mut bench = Bench::new(&leaky, STEP);
         // a ends in a line that gives way to nothing, b goes to tank
-        bench
-            .line(0, 100e5, 0.0)
-            .line(1, 0.0, 1e19)
-            .line(2, 0.0, 0.0);
+        bench.line(0, 100e5, 0.0).line(1, 0.0, 1e19).line(2, 0.0, 0.0);
         for _ in 0..2000 {
             bench.step();
         }
@@ -316,11 +300,7 @@ mod tests {
 
     #[test]
     fn leakage_unbalances_the_outlets() {
-        let leaky = FlowDivider {
-            leakage_a: 1e-12,
-            leakage_b: 3e-12,
-            ..divider()
-        };
+        let leaky = FlowDivider { leakage_a: 1e-12, leakage_b: 3e-12, ..divider() };
         let bench = settled(&leaky, 50e5, 120e5);
         let inlet = bench.effort(0);
         let difference = 1e-12 * (inlet - 50e5) - 3e-12 * (inlet - 120e5);
@@ -338,15 +318,10 @@ mod tests {
         };
         for speed in [150.0, -150.0] {
             let mut bench = Bench::new(&lossy, STEP);
-            bench
-                .line(0, 80e5, 1e10)
-                .line(1, 60e5, 1e10)
-                .line(2, 90e5, 2e10);
+            bench.line(0, 80e5, 1e10).line(1, 60e5, 1e10).line(2, 90e5, 2e10);
             bench.set_state(SPEED, speed).step();
             let [inlet, a, b] = [0, 1, 2].map(|port| bench.effort(port));
-            let oil: f64 = (0..3)
-                .map(|port| -bench.flow(port) * bench.effort(port))
-                .sum();
+            let oil: f64 = (0..3).map(|port| -bench.flow(port) * bench.effort(port)).sum();
             let speed = bench.get_state(SPEED);
             let leaked = 2e-12 * (inlet - a).powi(2) + 1e-12 * (inlet - b).powi(2);
             let rubbed = 1e-3 * speed * speed + 0.05 * speed.abs();
@@ -358,16 +333,9 @@ mod tests {
     #[test]
     fn dry_friction_holds_the_divider() {
         for (friction, moves) in [(1.01, false), (0.99, true)] {
-            let sticky = FlowDivider {
-                dry_friction: friction * 2.0 * D * 10e5,
-                ..divider()
-            };
+            let sticky = FlowDivider { dry_friction: friction * 2.0 * D * 10e5, ..divider() };
             let mut bench = Bench::new(&sticky, STEP);
-            bench
-                .line(0, 60e5, 1e9)
-                .line(1, 50e5, 1e9)
-                .line(2, 50e5, 1e9)
-                .step();
+            bench.line(0, 60e5, 1e9).line(1, 50e5, 1e9).line(2, 50e5, 1e9).step();
             assert_eq!(bench.get_state(SPEED) > 0.0, moves);
         }
     }
@@ -381,21 +349,13 @@ mod tests {
             ([(20e5, 1e9), (60e5, 1e9), (1e5, 1e11)], -200.0, 2),
             ([(1e5, 1e11), (20e5, 1e9), (10e5, 1e9)], 200.0, 0),
         ] {
-            let leaky = FlowDivider {
-                leakage_a: 1e-13,
-                leakage_b: 1e-13,
-                ..divider()
-            };
+            let leaky = FlowDivider { leakage_a: 1e-13, leakage_b: 1e-13, ..divider() };
             let mut bench = Bench::new(&leaky, STEP);
             for (port, (c, z)) in lines.into_iter().enumerate() {
                 bench.line(port, c, z);
             }
             bench.set_state(SPEED, speed).step();
-            assert!(
-                (bench.effort(empty) - 300.0).abs() < 1e-5,
-                "{}",
-                bench.effort(empty)
-            );
+            assert!((bench.effort(empty) - 300.0).abs() < 1e-5, "{}", bench.effort(empty));
             let sum: f64 = (0..3).map(|port| bench.flow(port)).sum();
             assert!(sum.abs() <= 1e-15 * bench.flow(0).abs().max(1e-3));
             assert_eq!(bench.state.states[4 + CAVITATED], 1.0);
@@ -408,10 +368,7 @@ mod tests {
         let line = (-1e5..300e5, 1e8..1e11);
         let lines = [line.clone(), line.clone(), line];
         let states = [(-200.0..200.0, -1e3..1e3), (0.0..100.0, -200.0..200.0)];
-        let around = Around {
-            inputs: &[],
-            lines: &lines,
-        };
+        let around = Around { inputs: &[], lines: &lines };
         let lossy = |leakage_a| FlowDivider {
             leakage_a,
             leakage_b: 1e-12,

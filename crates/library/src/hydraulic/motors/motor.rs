@@ -146,11 +146,7 @@ mod tests {
     }
 
     fn ideal() -> FixedMotor {
-        FixedMotor {
-            volumetric_efficiency: None,
-            hydromechanical_efficiency: None,
-            ..motor()
-        }
+        FixedMotor { volumetric_efficiency: None, hydromechanical_efficiency: None, ..motor() }
     }
 
     fn variable(drain_share: f64) -> VariableMotor {
@@ -182,14 +178,9 @@ mod tests {
     #[test]
     fn efficiencies_hold_at_the_nominal_point() {
         let mut bench = Bench::new(&motor(), STEP);
-        bench
-            .line(FixedMotor::A, 201e5, 0.0)
-            .line(FixedMotor::B, 1e5, 0.0);
+        bench.line(FixedMotor::A, 201e5, 0.0).line(FixedMotor::B, 1e5, 0.0);
         let torque = 0.9 * D * 200e5;
-        bench
-            .line(SHAFT, torque, 0.0)
-            .set_state(FixedMotor::SPEED, NOMINAL_SPEED)
-            .step();
+        bench.line(SHAFT, torque, 0.0).set_state(FixedMotor::SPEED, NOMINAL_SPEED).step();
         assert!(near(bench.get_state(FixedMotor::SPEED), NOMINAL_SPEED));
         assert!(near(bench.flow(FixedMotor::A), -D * NOMINAL_SPEED / 0.95));
         let shaft = bench.flow(SHAFT) * bench.effort(SHAFT);
@@ -202,9 +193,7 @@ mod tests {
     fn motor_spins_up_as_the_closed_form_with_order_two() {
         let error = |step: f64| {
             let mut bench = Bench::new(&ideal(), step);
-            bench
-                .line(FixedMotor::A, 100e5, 6e9)
-                .line(FixedMotor::B, 20e5, 2e9);
+            bench.line(FixedMotor::A, 100e5, 6e9).line(FixedMotor::B, 20e5, 2e9);
             bench.set_state(2 + FixedMotor::SPEED, D * 80e5 / 0.01);
             let mut worst = 0.0f64;
             for n in 1..=(0.05 / step).round() as usize {
@@ -221,27 +210,14 @@ mod tests {
 
     #[test]
     fn oil_power_is_shaft_power_inertia_and_losses() {
-        let motor = FixedMotor {
-            drain_share: 0.3,
-            ..motor()
-        };
-        for (a, b, speed) in [
-            (200e5, 10e5, 100.0),
-            (20e5, 150e5, 80.0),
-            (90e5, 40e5, -120.0),
-        ] {
+        let motor = FixedMotor { drain_share: 0.3, ..motor() };
+        for (a, b, speed) in [(200e5, 10e5, 100.0), (20e5, 150e5, 80.0), (90e5, 40e5, -120.0)] {
             let mut bench = Bench::new(&motor, STEP);
-            bench
-                .line(0, a, 1e9)
-                .line(1, b, 1e9)
-                .line(2, 1e5, 1e8)
-                .line(SHAFT, 40.0, 0.5);
+            bench.line(0, a, 1e9).line(1, b, 1e9).line(2, 1e5, 1e8).line(SHAFT, 40.0, 0.5);
             bench.set_state(FixedMotor::SPEED, speed).step();
             let [pa, pb, pd] = [0, 1, 2].map(|port| bench.effort(port));
             let speed = bench.get_state(FixedMotor::SPEED);
-            let oil: f64 = (0..3)
-                .map(|port| -bench.flow(port) * bench.effort(port))
-                .sum();
+            let oil: f64 = (0..3).map(|port| -bench.flow(port) * bench.effort(port)).sum();
             let g = D * NOMINAL_SPEED * (1.0 / 0.95 - 1.0) / 200e5;
             let leaked =
                 0.7 * g * (pa - pb).powi(2) + 0.3 * g * ((pa - pd).powi(2) + (pb - pd).powi(2));
@@ -260,10 +236,7 @@ mod tests {
     #[test]
     fn stalled_motor_pushes_and_leaks() {
         let mut bench = Bench::new(&motor(), STEP);
-        bench
-            .line(FixedMotor::A, 201e5, 0.0)
-            .line(FixedMotor::B, 1e5, 0.0)
-            .line(SHAFT, 0.0, 1e12);
+        bench.line(FixedMotor::A, 201e5, 0.0).line(FixedMotor::B, 1e5, 0.0).line(SHAFT, 0.0, 1e12);
         for _ in 0..100 {
             bench.step();
         }
@@ -272,9 +245,7 @@ mod tests {
         assert!(near(bench.flow(FixedMotor::B), leakage));
         // a load within the band of friction does not move at all
         let mut bench = Bench::new(&motor(), STEP);
-        bench
-            .line(FixedMotor::A, 201e5, 0.0)
-            .line(FixedMotor::B, 1e5, 0.0);
+        bench.line(FixedMotor::A, 201e5, 0.0).line(FixedMotor::B, 1e5, 0.0);
         bench.line(SHAFT, D * 200e5 * 0.95, 0.0).step();
         assert_eq!(bench.get_state(FixedMotor::SPEED), 0.0);
     }
@@ -296,23 +267,14 @@ mod tests {
     #[test]
     fn swapping_the_lines_reverses_the_motor() {
         let (mut forward, mut reverse) = (Bench::new(&motor(), STEP), Bench::new(&motor(), STEP));
-        forward
-            .line(0, 200e5, 1e9)
-            .line(1, 30e5, 1e9)
-            .line(SHAFT, 5.0, 0.1);
-        reverse
-            .line(0, 30e5, 1e9)
-            .line(1, 200e5, 1e9)
-            .line(SHAFT, -5.0, 0.1);
+        forward.line(0, 200e5, 1e9).line(1, 30e5, 1e9).line(SHAFT, 5.0, 0.1);
+        reverse.line(0, 30e5, 1e9).line(1, 200e5, 1e9).line(SHAFT, -5.0, 0.1);
         for _ in 0..50 {
             forward.step();
             reverse.step();
         }
         assert!(forward.get_state(FixedMotor::SPEED) > 1.0);
-        assert_eq!(
-            forward.get_state(FixedMotor::SPEED),
-            -reverse.get_state(FixedMotor::SPEED)
-        );
+        assert_eq!(forward.get_state(FixedMotor::SPEED), -reverse.get_state(FixedMotor::SPEED));
         assert_eq!(forward.flow(0), reverse.flow(1));
     }
 
@@ -338,17 +300,11 @@ mod tests {
     #[test]
     fn setting_scales_and_reverses_the_motor() {
         let speed = |over_centre, setting: f64| {
-            let motor = VariableMotor {
-                over_centre,
-                ..variable(0.0)
-            };
+            let motor = VariableMotor { over_centre, ..variable(0.0) };
             let mut bench = Bench::new(&motor, STEP);
             bench.input(VariableMotor::SETTING, setting);
             bench.line(0, 201e5, 0.0).line(1, 1e5, 0.0).step();
-            (
-                bench.get_state(VariableMotor::SPEED),
-                bench.state.states[4 + LIMITED],
-            )
+            (bench.get_state(VariableMotor::SPEED), bench.state.states[4 + LIMITED])
         };
         let (full, half) = (speed(true, 1.0).0, speed(true, 0.5).0);
         // friction by pressure, 6 % of full torque, stays
@@ -361,36 +317,18 @@ mod tests {
     #[test]
     fn own_step_is_generic_and_the_same_in_lanes() {
         let line = (-1e5..300e5, 1e8..1e11);
-        let lines = [
-            line.clone(),
-            line.clone(),
-            line,
-            (-200.0..200.0, 0.01..10.0),
-        ];
+        let lines = [line.clone(), line.clone(), line, (-200.0..200.0, 0.01..10.0)];
         let states = [(-200.0..200.0, -1e3..1e3), (0.0..100.0, -200.0..200.0)];
-        let around = Around {
-            inputs: &[],
-            lines: &lines,
-        };
+        let around = Around { inputs: &[], lines: &lines };
         for drain_share in [0.0, 0.4] {
-            let motor = FixedMotor {
-                drain_share,
-                nominal_viscosity: Some(40e-6),
-                ..motor()
-            };
+            let motor = FixedMotor { drain_share, nominal_viscosity: Some(40e-6), ..motor() };
             assert!(own_step_equals_the_generic_step(&motor, &around, &states, 1e-8) > 100);
         }
         lanes_give_the_bits_of_scalars(
-            [0.0, 0.2, 0.0, 1.0].map(|drain_share| FixedMotor {
-                drain_share,
-                ..motor()
-            }),
+            [0.0, 0.2, 0.0, 1.0].map(|drain_share| FixedMotor { drain_share, ..motor() }),
             &around,
         );
-        let around = Around {
-            inputs: &[-1.2..1.2],
-            lines: &lines,
-        };
+        let around = Around { inputs: &[-1.2..1.2], lines: &lines };
         assert!(own_step_equals_the_generic_step(&variable(0.1), &around, &states, 1e-8) > 100);
         lanes_give_the_bits_of_scalars([0.0, 0.2, 0.0, 1.0].map(variable), &around);
     }

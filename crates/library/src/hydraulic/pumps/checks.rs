@@ -24,11 +24,7 @@ impl Numbers {
     }
     /// An impedance: none in one case of four.
     fn impedance(&mut self, range: &Range<f64>) -> f64 {
-        if self.within(&(0.0..1.0)) < 0.25 {
-            0.0
-        } else {
-            self.within(range)
-        }
+        if self.within(&(0.0..1.0)) < 0.25 { 0.0 } else { self.within(range) }
     }
 }
 

@@ -116,11 +116,7 @@ pub struct CompensatorConstants<T> {
 impl<T: Num> CompensatorConstants<T> {
     #[inline(always)]
     fn reference(&self, set_pressure: T, load: T) -> T {
-        if self.senses_load {
-            set_pressure.min(load + self.margin)
-        } else {
-            set_pressure
-        }
+        if self.senses_load { set_pressure.min(load + self.margin) } else { set_pressure }
     }
 
     /// Rates of valve and setting, before the setting is limited.
@@ -128,10 +124,7 @@ impl<T: Num> CompensatorConstants<T> {
     fn rates(&self, error: T, valve: T, setting: T) -> (T, T) {
         let lag = error * self.per_droop - valve;
         let stroke = (valve + lag * self.lead - setting) * self.regulator;
-        (
-            lag * self.valve,
-            stroke.clamp(-self.downstroke, self.upstroke),
-        )
+        (lag * self.valve, stroke.clamp(-self.downstroke, self.upstroke))
     }
 
     /// New setting where the error is `error` − `per_setting`·ε: the trapezoidal rule for both
@@ -302,9 +295,7 @@ mod tests {
 
     fn mounted(pump: &Pump, step: f64) -> Bench<Pump> {
         let mut bench = Bench::new(pump, step);
-        bench
-            .input(Pump::SPEED, SPEED)
-            .input(Pump::SET_PRESSURE, 200e5);
+        bench.input(Pump::SPEED, SPEED).input(Pump::SET_PRESSURE, 200e5);
         bench.line(Pump::INLET, 1e5, 0.0).line(Pump::LS, 1e5, 0.0);
         bench
     }
@@ -322,14 +313,9 @@ mod tests {
     #[test]
     fn pump_holds_its_set_pressure_within_the_droop() {
         for lead_frequency in [100.0, 200.0] {
-            let pump = Pump {
-                lead_frequency,
-                ..pump()
-            };
+            let pump = Pump { lead_frequency, ..pump() };
             let mut bench = mounted(&pump, 1e-4);
-            bench
-                .line(Pump::OUTLET, 190e5, 0.0)
-                .set_state(Pump::SETTING, 1.0);
+            bench.line(Pump::OUTLET, 190e5, 0.0).set_state(Pump::SETTING, 1.0);
             let load = 0.4 * D * SPEED;
             feed(&mut bench, load, 60_000, 1e-4);
             // ε·D·ω = load + leakage at p_set − ε·droop
@@ -337,24 +323,16 @@ mod tests {
             let setting = (load + g * (200e5 - 1e5)) / (D * SPEED + g * 5e5);
             assert!((bench.get_state(Pump::SETTING) / setting - 1.0).abs() < 1e-9);
             let pressure = bench.effort(Pump::OUTLET);
-            assert!(
-                (pressure / (200e5 - setting * 5e5) - 1.0).abs() < 1e-9,
-                "{pressure}"
-            );
+            assert!((pressure / (200e5 - setting * 5e5) - 1.0).abs() < 1e-9, "{pressure}");
         }
     }
 
     #[test]
     fn load_sensing_keeps_the_margin_up_to_the_set_pressure() {
         for (load_pressure, reference) in [(80e5, 100e5), (150e5, 170e5), (190e5, 200e5)] {
-            let pump = Pump {
-                margin: Some(20e5),
-                ..pump()
-            };
+            let pump = Pump { margin: Some(20e5), ..pump() };
             let mut bench = mounted(&pump, 1e-4);
-            bench
-                .line(Pump::LS, load_pressure, 1e9)
-                .line(Pump::OUTLET, reference - 2e5, 0.0);
+            bench.line(Pump::LS, load_pressure, 1e9).line(Pump::OUTLET, reference - 2e5, 0.0);
             bench.set_state(Pump::SETTING, 0.5);
             for _ in 0..30_000 {
                 bench.step();
@@ -368,12 +346,8 @@ mod tests {
     /// Without lead, two lags in series; the trapezoidal rule errs with the square of the step.
     #[test]
     fn regulator_follows_the_closed_form_with_order_two() {
-        let plain = Pump {
-            lead_frequency: 1e300,
-            upstroke_time: 1e-3,
-            downstroke_time: 1e-3,
-            ..pump()
-        };
+        let plain =
+            Pump { lead_frequency: 1e300, upstroke_time: 1e-3, downstroke_time: 1e-3, ..pump() };
         let error = |step: f64| {
             let mut bench = mounted(&plain, step);
             bench.line(Pump::OUTLET, 200e5 - 0.8 * 5e5, 0.0);
@@ -390,10 +364,7 @@ mod tests {
             worst
         };
         let (coarse, fine) = (error(4e-4), error(2e-4));
-        assert!(
-            (coarse / fine).log2() > 1.9 && fine < 1e-4,
-            "{coarse} {fine}"
-        );
+        assert!((coarse / fine).log2() > 1.9 && fine < 1e-4, "{coarse} {fine}");
     }
 
     #[test]
@@ -418,18 +389,9 @@ mod tests {
 
     #[test]
     fn starved_pump_delivers_what_it_takes() {
-        let mut bench = mounted(
-            &Pump {
-                volumetric_efficiency: None,
-                ..pump()
-            },
-            1e-4,
-        );
+        let mut bench = mounted(&Pump { volumetric_efficiency: None, ..pump() }, 1e-4);
         bench.set_state(Pump::SETTING, 1.0);
-        bench
-            .line(Pump::INLET, 1e5, 1e9)
-            .line(Pump::OUTLET, 50e5, 1e9)
-            .step();
+        bench.line(Pump::INLET, 1e5, 1e9).line(Pump::OUTLET, 50e5, 1e9).step();
         assert!((bench.effort(Pump::INLET) - 300.0).abs() < 1e-6);
         assert_eq!(bench.flow(Pump::INLET), -bench.flow(Pump::OUTLET));
         assert_eq!(bench.state.states[4 + CAVITATED], 1.0);
@@ -437,14 +399,8 @@ mod tests {
 
     #[test]
     fn range_of_the_setting_must_not_be_empty() {
-        let none = Pump {
-            min_setting: 0.5,
-            max_setting: 0.4,
-            ..pump()
-        };
-        let refusal = Bench::within(&none, &Surroundings::of::<Pump>(1e-4))
-            .err()
-            .expect("refused");
+        let none = Pump { min_setting: 0.5, max_setting: 0.4, ..pump() };
+        let refusal = Bench::within(&none, &Surroundings::of::<Pump>(1e-4)).err().expect("refused");
         assert!(refusal.message.contains("0.5") && refusal.message.contains("0.4"));
     }
 
@@ -452,33 +408,15 @@ mod tests {
     fn own_step_is_generic_and_the_same_in_lanes() {
         let line = (10e5..300e5, 1e8..1e10);
         let lines = [line.clone(), line.clone(), line.clone(), line];
-        let around = Around {
-            inputs: &[-SPEED..SPEED, 100e5..250e5],
-            lines: &lines,
-        };
-        let leading = Pump {
-            lead_frequency: 300.0,
-            margin: Some(20e5),
-            drain_share: 0.3,
-            ..pump()
-        };
+        let around = Around { inputs: &[-SPEED..SPEED, 100e5..250e5], lines: &lines };
+        let leading =
+            Pump { lead_frequency: 300.0, margin: Some(20e5), drain_share: 0.3, ..pump() };
         let states = [(0.2..0.8, -5.0..5.0), (-1.0..1.0, -100.0..100.0)];
         assert!(own_step_equals_the_generic_step(&leading, &around, &states, 1e-8) > 100);
-        let lines = [
-            (-1e5..10e5, 1e8..1e10),
-            lines[0].clone(),
-            lines[0].clone(),
-            lines[0].clone(),
-        ];
+        let lines = [(-1e5..10e5, 1e8..1e10), lines[0].clone(), lines[0].clone(), lines[0].clone()];
         lanes_give_the_bits_of_scalars(
-            [0.0, 0.2, 0.0, 1.0].map(|drain_share| Pump {
-                drain_share,
-                ..pump()
-            }),
-            &Around {
-                lines: &lines,
-                ..around
-            },
+            [0.0, 0.2, 0.0, 1.0].map(|drain_share| Pump { drain_share, ..pump() }),
+            &Around { lines: &lines, ..around },
         );
     }
 }

@@ -229,62 +229,36 @@ mod tests {
     #[test]
     fn efficiencies_hold_at_the_nominal_point() {
         let mut bench = mounted(&pump(), SPEED);
-        bench
-            .line(FixedPump::INLET, 1e5, 0.0)
-            .line(FixedPump::OUTLET, 201e5, 0.0)
-            .step();
+        bench.line(FixedPump::INLET, 1e5, 0.0).line(FixedPump::OUTLET, 201e5, 0.0).step();
         assert!(near(bench.flow(FixedPump::OUTLET), 0.95 * D * SPEED));
-        assert!(near(
-            bench.output(FixedPump::SHAFT_TORQUE),
-            D * 200e5 / 0.92
-        ));
+        assert!(near(bench.output(FixedPump::SHAFT_TORQUE), D * 200e5 / 0.92));
         let hydraulic = bench.flow(FixedPump::OUTLET) * 200e5;
-        assert!(near(
-            hydraulic / bench.output(FixedPump::SHAFT_POWER),
-            0.95 * 0.92
-        ));
+        assert!(near(hydraulic / bench.output(FixedPump::SHAFT_POWER), 0.95 * 0.92));
     }
 
     /// (D·ω + G·(c₁ − c₂))/(1 + G·(Z₁ + Z₂)) with p = c + Z·q at both ends.
     #[test]
     fn flow_through_lines_is_the_closed_form() {
-        let lossy = FixedPump {
-            volumetric_efficiency: None,
-            leakage: Some(4e-12),
-            ..pump()
-        };
+        let lossy = FixedPump { volumetric_efficiency: None, leakage: Some(4e-12), ..pump() };
         for speed in [SPEED, 0.3 * SPEED, 0.0, -SPEED] {
             let mut bench = mounted(&lossy, speed);
-            bench
-                .line(FixedPump::INLET, 30e5, 1e9)
-                .line(FixedPump::OUTLET, 100e5, 5e9)
-                .step();
+            bench.line(FixedPump::INLET, 30e5, 1e9).line(FixedPump::OUTLET, 100e5, 5e9).step();
             let expected = (D * speed - 4e-12 * 70e5) / (1.0 + 4e-12 * 6e9);
             assert!(near(bench.flow(FixedPump::OUTLET), expected), "{speed}");
-            assert!(near(
-                bench.effort(FixedPump::OUTLET),
-                100e5 + 5e9 * expected
-            ));
+            assert!(near(bench.effort(FixedPump::OUTLET), 100e5 + 5e9 * expected));
             assert_eq!(bench.flow(FixedPump::INLET), -bench.flow(FixedPump::OUTLET));
         }
     }
 
     #[test]
     fn shaft_power_is_hydraulic_power_and_losses() {
-        let pump = FixedPump {
-            drain_share: 0.4,
-            ..pump()
-        };
+        let pump = FixedPump { drain_share: 0.4, ..pump() };
         for (speed, outlet) in [(SPEED, 250e5), (40.0, 80e5), (-SPEED, 60e5), (SPEED, 5e5)] {
             let mut bench = mounted(&pump, speed);
-            bench
-                .line(FixedPump::INLET, 20e5, 1e8)
-                .line(FixedPump::OUTLET, outlet, 1e9);
+            bench.line(FixedPump::INLET, 20e5, 1e8).line(FixedPump::OUTLET, outlet, 1e9);
             bench.line(FixedPump::DRAIN, 1e5, 1e8).step();
             let [inlet, outlet, drain] = [0, 1, 2].map(|port| bench.effort(port));
-            let hydraulic: f64 = (0..3)
-                .map(|port| bench.flow(port) * bench.effort(port))
-                .sum();
+            let hydraulic: f64 = (0..3).map(|port| bench.flow(port) * bench.effort(port)).sum();
             let g = 0.05 * D * SPEED / 200e5;
             let leaked = 0.6 * g * (outlet - inlet).powi(2)
                 + 0.4 * g * ((inlet - drain).powi(2) + (outlet - drain).powi(2));
@@ -292,35 +266,23 @@ mod tests {
             let rubbed = 0.3 * friction / SPEED * speed * speed
                 + 0.7 * friction / 200e5 * (outlet - inlet).abs() * speed.abs();
             let power = bench.output(FixedPump::SHAFT_POWER);
-            assert!(
-                (power - hydraulic - leaked - rubbed).abs() <= 1e-9 * power.abs(),
-                "{speed}"
-            );
+            assert!((power - hydraulic - leaked - rubbed).abs() <= 1e-9 * power.abs(), "{speed}");
         }
     }
 
     #[test]
     fn pump_at_rest_only_leaks() {
         let mut bench = mounted(&pump(), 0.0);
-        bench
-            .line(FixedPump::INLET, 1e5, 0.0)
-            .line(FixedPump::OUTLET, 201e5, 0.0)
-            .step();
+        bench.line(FixedPump::INLET, 1e5, 0.0).line(FixedPump::OUTLET, 201e5, 0.0).step();
         assert!(near(bench.flow(FixedPump::INLET), 0.05 * D * SPEED));
         assert_eq!(bench.output(FixedPump::SHAFT_POWER), 0.0);
     }
 
     #[test]
     fn thin_oil_leaks_more() {
-        let thin = FixedPump {
-            nominal_viscosity: Some(60e-6),
-            ..pump()
-        };
+        let thin = FixedPump { nominal_viscosity: Some(60e-6), ..pump() };
         let mut bench = mounted(&thin, 0.0);
-        bench
-            .line(FixedPump::INLET, 1e5, 0.0)
-            .line(FixedPump::OUTLET, 201e5, 0.0)
-            .step();
+        bench.line(FixedPump::INLET, 1e5, 0.0).line(FixedPump::OUTLET, 201e5, 0.0).step();
         // the bench's oil has 30 mm²/s, half of the nominal viscosity
         assert!(near(bench.flow(FixedPump::INLET), 2.0 * 0.05 * D * SPEED));
     }
@@ -328,18 +290,11 @@ mod tests {
     /// No more than (c₁ − p_v)/Z₁ can be drawn; the outlet gets just that.
     #[test]
     fn starved_pump_delivers_what_it_takes() {
-        let ideal = FixedPump {
-            volumetric_efficiency: None,
-            drain_share: 0.5,
-            ..pump()
-        };
+        let ideal = FixedPump { volumetric_efficiency: None, drain_share: 0.5, ..pump() };
         for speed in [SPEED, -SPEED] {
             let (suction, delivery) = if speed > 0.0 { (0, 1) } else { (1, 0) };
             let mut bench = mounted(&ideal, speed);
-            bench
-                .line(suction, 1e5, 1e9)
-                .line(delivery, 50e5, 1e9)
-                .step();
+            bench.line(suction, 1e5, 1e9).line(delivery, 50e5, 1e9).step();
             assert!(near(bench.flow(delivery), (1e5 - 300.0) / 1e9));
             assert!(near(bench.effort(suction), 300.0));
             assert_eq!(bench.flow(suction), -bench.flow(delivery));
@@ -350,16 +305,9 @@ mod tests {
             bench.line(suction, 300.0, 0.0).step();
             assert!(near(bench.flow(delivery), D * SPEED));
         }
-        let leaky = FixedPump {
-            drain_share: 0.5,
-            ..pump()
-        };
+        let leaky = FixedPump { drain_share: 0.5, ..pump() };
         let mut bench = mounted(&leaky, SPEED);
-        bench
-            .line(0, 1e5, 1e9)
-            .line(1, 50e5, 1e9)
-            .line(2, 1e5, 0.0)
-            .step();
+        bench.line(0, 1e5, 1e9).line(1, 50e5, 1e9).line(2, 1e5, 0.0).step();
         assert!(near(bench.effort(0), 300.0));
         let sum: f64 = (0..3).map(|port| bench.flow(port)).sum();
         assert!(sum.abs() < 1e-18);
@@ -368,14 +316,9 @@ mod tests {
     #[test]
     fn setting_scales_the_flow_and_is_limited() {
         let flow = |over_centre, setting: f64| {
-            let pump = VariablePump {
-                over_centre,
-                ..variable()
-            };
+            let pump = VariablePump { over_centre, ..variable() };
             let mut bench = Bench::new(&pump, 1e-4);
-            bench
-                .input(VariablePump::SPEED, SPEED)
-                .input(VariablePump::SETTING, setting);
+            bench.input(VariablePump::SPEED, SPEED).input(VariablePump::SETTING, setting);
             bench.line(0, 10e5, 0.0).line(1, 10e5, 0.0).step();
             (bench.flow(1) / (D * SPEED), bench.state.states[LIMITED])
         };
@@ -389,20 +332,12 @@ mod tests {
     #[test]
     fn losses_are_given_once() {
         let refused = |pump: FixedPump| {
-            Bench::within(&pump, &Surroundings::of::<FixedPump>(1e-4))
-                .err()
-                .expect("refused")
+            Bench::within(&pump, &Surroundings::of::<FixedPump>(1e-4)).err().expect("refused")
         };
-        let leakage = refused(FixedPump {
-            leakage: Some(1e-12),
-            ..pump()
-        });
+        let leakage = refused(FixedPump { leakage: Some(1e-12), ..pump() });
         assert_eq!(leakage.parameter, "leakage");
         assert!(leakage.message.contains("0.95"));
-        let friction = refused(FixedPump {
-            viscous_friction: Some(0.1),
-            ..pump()
-        });
+        let friction = refused(FixedPump { viscous_friction: Some(0.1), ..pump() });
         assert_eq!(friction.parameter, "viscous_friction");
         assert!(friction.message.contains("0.92"));
     }
@@ -410,32 +345,18 @@ mod tests {
     #[test]
     fn own_step_is_generic_and_the_same_in_lanes() {
         let line = (-1e5..300e5, 1e8..1e11);
-        let around = Around {
-            inputs: &[-SPEED..SPEED],
-            lines: &[line.clone(), line.clone(), line.clone()],
-        };
-        let drained = FixedPump {
-            drain_share: 0.3,
-            ..pump()
-        };
+        let around =
+            Around { inputs: &[-SPEED..SPEED], lines: &[line.clone(), line.clone(), line.clone()] };
+        let drained = FixedPump { drain_share: 0.3, ..pump() };
         assert!(own_step_equals_the_generic_step(&drained, &around, &[], 1e-9) > 100);
         lanes_give_the_bits_of_scalars(
-            [0.0, 0.2, 0.0, 1.0].map(|drain_share| FixedPump {
-                drain_share,
-                ..pump()
-            }),
+            [0.0, 0.2, 0.0, 1.0].map(|drain_share| FixedPump { drain_share, ..pump() }),
             &around,
         );
-        let around = Around {
-            inputs: &[-SPEED..SPEED, -1.2..1.2],
-            ..around
-        };
+        let around = Around { inputs: &[-SPEED..SPEED, -1.2..1.2], ..around };
         assert!(own_step_equals_the_generic_step(&variable(), &around, &[], 1e-9) > 100);
         lanes_give_the_bits_of_scalars(
-            [0.0, 0.2, 0.0, 1.0].map(|drain_share| VariablePump {
-                drain_share,
-                ..variable()
-            }),
+            [0.0, 0.2, 0.0, 1.0].map(|drain_share| VariablePump { drain_share, ..variable() }),
             &around,
         );
     }

@@ -36,11 +36,7 @@ pub const STICK_SPEED: f64 = 1e-3;
 #[inline(always)]
 pub fn direction<T: Num>(x: T) -> T {
     let zero = T::zero();
-    T::select(
-        x.lt(zero),
-        T::of(-1.0),
-        T::select(x.gt(zero), T::one(), zero),
-    )
+    T::select(x.lt(zero), T::of(-1.0), T::select(x.gt(zero), T::one(), zero))
 }
 
 /// Adds the loss parameters that all displacement machines share to a declaration.
@@ -166,11 +162,7 @@ impl LossData {
         let ideal_flow = self.displacement * self.nominal_speed;
         let ideal_torque = self.displacement * self.nominal_pressure;
         let lost = |efficiency: f64, grows: bool| {
-            if grows {
-                1.0 / efficiency - 1.0
-            } else {
-                1.0 - efficiency
-            }
+            if grows { 1.0 / efficiency - 1.0 } else { 1.0 - efficiency }
         };
         let leakage = match (self.volumetric_efficiency, self.leakage) {
             (Some(efficiency), Some(leakage)) => {
@@ -255,11 +247,7 @@ impl<T: Num> LossesNow<T> {
         let through = moved + self.internal * (first - second);
         let from_first = self.external * (first - drain);
         let from_second = self.external * (second - drain);
-        [
-            -through - from_first,
-            through - from_second,
-            from_first + from_second,
-        ]
+        [-through - from_first, through - from_second, from_first + from_second]
     }
 
     /// Friction torque against the motion in the continuous view.
@@ -512,12 +500,7 @@ impl<T: Num> ShaftMachine<T> {
     /// Starts the shaft in motion.
     pub fn start(&self, io: &mut Step<'_, T>, way: f64) {
         let effort = io.effort(SHAFT);
-        io.set_motion(
-            SHAFT,
-            self.start_speed * way,
-            self.start_angle * way,
-            effort,
-        );
+        io.set_motion(SHAFT, self.start_speed * way, self.start_angle * way, effort);
     }
 
     /// One step: oil, shaft and line ends together.

@@ -210,18 +210,9 @@ mod tests {
     /// Driven with the torque that its efficiency asks for, the pump settles at its nominal speed.
     #[test]
     fn pump_settles_where_the_drive_balances_load_and_friction() {
-        let mut bench = Bench::new(
-            &FixedPumpShaft {
-                drain_share: 0.0,
-                ..pump()
-            },
-            1e-3,
-        );
+        let mut bench = Bench::new(&FixedPumpShaft { drain_share: 0.0, ..pump() }, 1e-3);
         let torque = D * 200e5 / 0.9;
-        bench
-            .line(FIRST, 1e5, 0.0)
-            .line(SECOND, 201e5, 0.0)
-            .line(SHAFT, torque, 0.0);
+        bench.line(FIRST, 1e5, 0.0).line(SECOND, 201e5, 0.0).line(SHAFT, torque, 0.0);
         // B = 0.4·(friction torque)/ω_n: J/B is 17 s
         for _ in 0..400_000 {
             bench.step();
@@ -250,29 +241,15 @@ mod tests {
     #[test]
     fn own_step_is_generic_and_the_same_in_lanes() {
         let line = (-1e5..300e5, 1e8..1e11);
-        let lines = [
-            line.clone(),
-            line.clone(),
-            line,
-            (-200.0..200.0, 0.01..10.0),
-        ];
+        let lines = [line.clone(), line.clone(), line, (-200.0..200.0, 0.01..10.0)];
         let states = [(-200.0..200.0, -1e3..1e3), (0.0..100.0, -200.0..200.0)];
-        let around = Around {
-            inputs: &[],
-            lines: &lines,
-        };
+        let around = Around { inputs: &[], lines: &lines };
         assert!(own_step_equals_the_generic_step(&pump(), &around, &states, 1e-8) > 100);
         lanes_give_the_bits_of_scalars(
-            [0.0, 0.2, 0.0, 1.0].map(|drain_share| FixedPumpShaft {
-                drain_share,
-                ..pump()
-            }),
+            [0.0, 0.2, 0.0, 1.0].map(|drain_share| FixedPumpShaft { drain_share, ..pump() }),
             &around,
         );
-        let around = Around {
-            inputs: &[-1.2..1.2],
-            lines: &lines,
-        };
+        let around = Around { inputs: &[-1.2..1.2], lines: &lines };
         assert!(own_step_equals_the_generic_step(&variable(0.1), &around, &states, 1e-8) > 100);
         lanes_give_the_bits_of_scalars([0.0, 0.2, 0.0, 1.0].map(variable), &around);
     }
