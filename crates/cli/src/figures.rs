@@ -1,8 +1,9 @@
 //! Figures from recorded variables: one panel per unit.
 
 use crate::display::Shown;
-use crate::session::Completed;
-use fluxline_core::circuit::{Pattern, Plot};
+use crate::session::{Completed, Session};
+use fluxline_core::circuit::Pattern;
+use fluxline_core::declare::ANY_UNIT;
 use fluxline_core::variables::Variable;
 use fluxline_plot::{Figure, Panel, Series};
 use std::sync::Arc;
@@ -16,14 +17,37 @@ const MOST_CURVES: usize = 8;
 pub struct Curve {
     /// Full name.
     pub name: String,
-    /// SI unit; empty for a plain number.
+    /// SI unit; empty for a plain number, [`ANY_UNIT`] for a signal.
     pub unit: String,
     /// Values in SI units.
     pub values: Vec<f64>,
 }
 
+impl Curve {
+    fn size(&self) -> f64 {
+        self.values.iter().fold(0.0, |size, x| x.abs().max(size))
+    }
+
+    /// Within a factor of ten.
+    fn is_of_size(&self, size: f64) -> bool {
+        let own = self.size();
+        own <= 10.0 * size && size <= 10.0 * own
+    }
+}
+
 /// Curves over time, those of one unit in one panel. Also says how many curves were left out.
-pub fn figure(title: &str, times: Vec<f64>, curves: Vec<Curve>) -> (Figure, usize) {
+///
+/// A signal has no unit of its own. Beside a variable of the same size it is taken to be in the
+/// same unit: a reference beside what follows it.
+pub fn figure(title: &str, times: Vec<f64>, mut curves: Vec<Curve>) -> (Figure, usize) {
+    for index in 0..curves.len() {
+        if curves[index].unit == ANY_UNIT {
+            let size = curves[index].size();
+            let is_like = |one: &&Curve| one.unit != ANY_UNIT && one.is_of_size(size);
+            let like = curves.iter().find(is_like).map(|one| one.unit.clone());
+            curves[index].unit = like.unwrap_or_default();
+        }
+    }
     let times: Arc<[f64]> = times.into();
     let mut panels: Vec<(String, Panel)> = Vec::new();
     let mut left_out = 0;
@@ -88,7 +112,8 @@ pub fn matching<'v>(variables: &'v [Variable], patterns: &[Pattern]) -> Vec<&'v 
 }
 
 /// The figures that a circuit file asks for; without any, one of all recorded variables.
-pub fn figures(title: &str, plots: &[Plot], completed: &Completed) -> Vec<Figure> {
+pub fn figures(session: &Session, completed: &Completed) -> Vec<Figure> {
+    let (title, plots) = (session.circuit.title.as_str(), &session.circuit.plots);
     let recorder = &completed.recorder;
     if !recorder.keeps_rows() || completed.rows == 0 {
         return Vec::new();
@@ -97,7 +122,8 @@ pub fn figures(title: &str, plots: &[Plot], completed: &Completed) -> Vec<Figure
         let curve = |variable: &&Variable| {
             Some(Curve {
                 name: variable.name.clone(),
-                unit: variable.unit.to_owned(),
+                unit: if session.is_signal(&variable.name) { ANY_UNIT } else { variable.unit }
+                    .to_owned(),
                 values: completed.column(&variable.name)?,
             })
         };

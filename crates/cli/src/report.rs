@@ -86,7 +86,7 @@ pub fn html(run: &verdict::Report) -> String {
             100,
         ));
     }
-    let drawn = figures(&session.circuit.title, &session.circuit.plots, completed);
+    let drawn = figures(session, completed);
     if !drawn.is_empty() {
         report = report.section("Results");
     }

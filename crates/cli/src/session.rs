@@ -2,7 +2,7 @@
 
 use crate::display::{quantity, time};
 use fluxline_core::circuit::{Circuit, Pattern, Registry};
-use fluxline_core::declare::Causality;
+use fluxline_core::declare::{ANY_UNIT, Causality};
 use fluxline_core::plan::Plan;
 use fluxline_core::recorder::{Recorder, Sampling, Sink, choose};
 use fluxline_core::run::{self, Ended, Outcome, Progress};
@@ -248,6 +248,19 @@ impl Session {
             _ => Sampling::Even(settings.samples),
         };
         problems.into_result(Chosen { variables, sampling })
+    }
+
+    /// Whether a variable is a signal, whose unit is that of whatever it stands for.
+    pub fn is_signal(&self, variable: &str) -> bool {
+        let variables = &self.plan().variables;
+        let Some((component, name)) = variable.rsplit_once('.') else { return false };
+        let Some(&index) = variables.by_name.get(component) else { return false };
+        let declaration = variables.entries[index].declaration;
+        let named = declaration.outputs.iter().chain(declaration.states);
+        let mut units = named
+            .map(|v| (v.name, v.unit))
+            .chain(declaration.inputs().map(|(_, p)| (p.name, p.unit)));
+        units.any(|(one, unit)| one == name && unit == ANY_UNIT)
     }
 
     /// Runs from the start, or from a saved state, to the end. Rows also go to the sinks.

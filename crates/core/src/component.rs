@@ -157,6 +157,13 @@ pub trait Physics: Declared {
     /// Inputs whose present value the outputs do not need: where a signal loop may be opened.
     const NO_FEEDTHROUGH: &'static [usize] = &[];
 
+    /// A store that gives back what was put in: its energy enters the balance. A line with friction
+    /// or a cylinder with leakage says no.
+    fn is_lossless(constants: &Self::Constants<f64>) -> bool {
+        let _ = constants;
+        true
+    }
+
     /// The C-side is a lumped line between its bonds: the difference of efforts between them is
     /// the parasitic error. A line with true delay says no.
     fn is_lumped(constants: &Self::Constants<f64>) -> bool {
@@ -574,6 +581,8 @@ pub trait Prepared: Send {
     fn history(&self) -> usize;
     /// See [`Physics::is_lumped`].
     fn is_lumped(&self) -> bool;
+    /// See [`Physics::is_lossless`].
+    fn is_lossless(&self) -> bool;
     /// See [`Physics::ROLE`].
     fn role(&self) -> BalanceRole;
     /// See [`Physics::NO_FEEDTHROUGH`].
@@ -608,6 +617,9 @@ impl<M: Physics> Prepared for Ready<M> {
     }
     fn is_lumped(&self) -> bool {
         self.constants.as_ref().is_some_and(M::is_lumped)
+    }
+    fn is_lossless(&self) -> bool {
+        self.constants.as_ref().is_none_or(M::is_lossless)
     }
     fn role(&self) -> BalanceRole {
         M::ROLE

@@ -86,8 +86,12 @@ pub struct Rest {
 pub fn come_to_rest(plan: &Plan, state: &mut State<f64>, limit: f64, tolerance: f64) -> Rest {
     let mut tally = Tally::new(plan, state, false);
     let mut before = state.clone();
-    // Compare over a hundredth of a second or ten steps: long enough to see slow drifts.
+    // Compare over a hundredth of a second or ten steps: long enough to see slow drifts. Between
+    // reflections a long line looks at rest, so nothing may move for several times the longest
+    // history that any component keeps.
     let interval = ((0.01 / plan.step).ceil() as u64).max(10);
+    let quiet_time = (4 * longest_history(plan)).max(3 * interval);
+    let mut quiet = 0;
     let most = (limit / plan.step).ceil() as u64;
     let mut taken = 0;
     let mut rest = Rest { time: 0.0, residual: f64::INFINITY, component: 0, reached: false };
@@ -105,7 +109,8 @@ pub fn come_to_rest(plan: &Plan, state: &mut State<f64>, limit: f64, tolerance: 
         if !rest.residual.is_finite() {
             break;
         }
-        if rest.residual < tolerance {
+        quiet = if rest.residual < tolerance { quiet + interval } else { 0 };
+        if quiet >= quiet_time {
             rest.reached = true;
             break;
         }
@@ -115,6 +120,15 @@ pub fn come_to_rest(plan: &Plan, state: &mut State<f64>, limit: f64, tolerance: 
     }
     state.faults = Default::default();
     rest
+}
+
+/// The largest block of memory beside declared states, in steps at most.
+fn longest_history(plan: &Plan) -> u64 {
+    let history = |e: &crate::variables::Entry| {
+        let declared = 2 * e.declaration.states.len() + e.declaration.memory.len();
+        e.block.saturating_sub(declared as u32)
+    };
+    plan.variables.entries.iter().map(history).max().unwrap_or(0).into()
 }
 
 /// Largest relative change per second of any effort or flow, and whose it is.

@@ -81,6 +81,8 @@ pub struct Entry {
     pub outputs: u32,
     /// Where its states begin.
     pub states: u32,
+    /// Size of its block of states, rates, memory and history.
+    pub block: u32,
     /// An inserted line: not recorded unless asked for.
     pub inserted: bool,
 }

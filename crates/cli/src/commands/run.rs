@@ -290,7 +290,7 @@ fn write_all(
     }
     if let Some(mut file) = outputs.plot {
         let path = file.path().to_owned();
-        let drawn = figures(&session.circuit.title, &session.circuit.plots, completed);
+        let drawn = figures(session, completed);
         let figure = merged(&session.circuit.title, drawn);
         let (width, height) = figure.natural_size();
         let image = match image_format(&path) {
@@ -315,7 +315,7 @@ fn plots(console: &Console, session: &Session, completed: &Completed) -> String 
     if session.circuit.plots.is_empty() {
         return String::new();
     }
-    let drawn = figures("", &session.circuit.plots, completed);
+    let drawn = figures(session, completed);
     let panels = drawn.iter().flat_map(|figure| figure.panels.iter().map(|p| (&figure.title, p)));
     let width = console.width.min(100);
     let texts = panels.take(MOST_PLOTS).map(|(title, panel)| {

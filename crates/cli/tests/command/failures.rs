@@ -5,8 +5,18 @@ use crate::bench::{Bench, PUMP, RUNAWAY};
 #[test]
 fn divergence_names_physics_and_keeps_the_results() {
     let bench = Bench::with("runaway.toml", RUNAWAY);
-    let arguments =
-        ["run", "runaway.toml", "--every", "1", "--csv", "a.csv", "--report", "r.html", "--save-state", "s"];
+    let arguments = [
+        "run",
+        "runaway.toml",
+        "--every",
+        "1",
+        "--csv",
+        "a.csv",
+        "--report",
+        "r.html",
+        "--save-state",
+        "s",
+    ];
     let said = bench.fluxline(&arguments);
     assert_eq!(said.code, 1);
     for part in

@@ -491,6 +491,7 @@ fn assemble(
             inputs: inputs[i].clone(),
             outputs: outputs[i],
             states: blocks[i].start as u32,
+            block: blocks[i].len() as u32,
             inserted: i >= own,
         })
         .collect();
@@ -579,6 +580,7 @@ fn assemble(
             states: blocks[i].clone(),
         };
         let member = list[home].len();
+        let (is_lumped, is_lossless) = (ready.is_lumped(), ready.is_lossless());
         ready.join(list[home].as_mut(), wiring);
 
         let component = i as u32;
@@ -587,7 +589,7 @@ fn assemble(
             .copied()
             .filter(|&b| domains[b as usize] == Domain::Hydraulic)
             .collect();
-        if ready.is_lumped() && bonds[i].len() > 1 {
+        if is_lumped && bonds[i].len() > 1 {
             watch.lumped.push((component, bonds[i].clone().into()));
         }
         match ready.role() {
@@ -600,7 +602,7 @@ fn assemble(
                     member: member as u32,
                     holds_oil: !hydraulic.is_empty(),
                 });
-                if causality == Causality::C {
+                if causality == Causality::C && is_lossless {
                     let store = watch.stores.len() as u32 - 1;
                     watch.store_bonds[rate].push((store, bonds[i].clone().into()));
                 }
