@@ -113,6 +113,9 @@ pub struct Run {
     /// Record these variables in place of those in the file; `*` stands for any characters
     #[arg(long, value_name = "PATTERN")]
     pub record: Vec<String>,
+    /// Refuse to write more numbers than this to a result file
+    #[arg(long, value_name = "N", default_value_t = 1_000_000_000)]
+    pub max_values: u64,
     /// Save the state at the end, to go on from there later
     #[arg(long, value_name = "FILE")]
     pub save_state: Option<PathBuf>,

@@ -228,7 +228,29 @@ impl Report<'_> {
         out
     }
 
-    /// The verdict as JSON. Every field is always present; what does not apply is `null`.
+    /// The verdict as JSON. Every field is always present; what does not apply is `null`. Times are
+    /// in s, all values in SI units. Fields are added, never renamed.
+    ///
+    /// | field | content |
+    /// |---|---|
+    /// | `file`, `title` | the circuit |
+    /// | `ended` | `done`, `diverged`, `not_converged`, `stopped`, `interrupted`, `not_at_rest`, `not_written`, `refused` |
+    /// | `exit_code` | that of the command |
+    /// | `steps`, `step_seconds` | steps taken and their size; `null` for a variable step |
+    /// | `start`, `stop`, `reached`, `simulated_seconds` | times asked for and reached |
+    /// | `wall_seconds`, `real_time_factor` | time spent on the steps, and simulated time over it |
+    /// | `rest` | `reached`, `time`, `residual`, `component` of the start at rest |
+    /// | `variable_step` | `taken`, `rejected`, `smallest`, `largest`, `above_limit` |
+    /// | `parasitic_pressure` | worst oil line: `component`, `pascal`, `time` |
+    /// | `parasitic_force` | worst spring or shaft: `component`, `newton`, `time` |
+    /// | `oil_balance` | `relative`, `error_m3`, `throughput_m3`, `held_m3` |
+    /// | `energy_balance` | `relative`, `error_j`, `throughput_j` |
+    /// | `limits`, `cavitation` | lists of `component`, `steps` |
+    /// | `unconverged` | first `component`, and `steps` in all |
+    /// | `warnings`, `errors` | diagnostics with `code`, `message`, place, `notes`, `help` |
+    /// | `variables` | recorded ones: `name`, `unit`, `min`, `max`, `start`, `end` |
+    /// | `failure` | `code`, `message`, `component`, `variable`, `value`, `unit`, `time`, `last_good_step`, `last_good_time`, `notes`, `help` |
+    /// | `files` | written ones by kind: `csv`, `parquet`, `state`, `plot`, `report` |
     pub fn to_json(&self) -> Value {
         let (session, completed) = (self.session, self.completed);
         let verdict = &completed.outcome.verdict;

@@ -2,7 +2,7 @@
 
 use super::Console;
 use crate::args::Run;
-use crate::display::rounded;
+use crate::display::{counted, rounded};
 use crate::figures::{figures, merged};
 use crate::report;
 use crate::session::{Completed, Engine, Failure, Recording, Session, Watcher};
@@ -130,6 +130,21 @@ fn prepare(session: &Session, args: &Run) -> Result<Prepared, Diagnostics> {
             Diagnostic::error(Code::UnknownFormat, message).help(
                 "write a CSV file, or build with `cargo install fluxline --features parquet`",
             ),
+        );
+    }
+    let rows = chosen.sampling.rows(session.steps());
+    let values = rows.saturating_mul(chosen.variables.len() as u64 + 1);
+    if values > args.max_values && (args.csv.is_some() || args.parquet.is_some()) {
+        let message = format!(
+            "{} of {} would be written, {} numbers in all",
+            counted(rows, "row"),
+            counted(chosen.variables.len() as u64, "variable"),
+            rounded(values as f64, 3)
+        );
+        problems.push(
+            Diagnostic::error(Code::TooManySteps, message)
+                .help("record fewer variables (--record) or less often (--samples, --every)")
+                .help(format!("if it is really meant: --max-values {values}")),
         );
     }
     let from = args.from_state.as_ref().and_then(|path| problems.take(restore(path, session)));

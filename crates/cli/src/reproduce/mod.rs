@@ -1,6 +1,8 @@
 //! Published cases, repeated: what a paper or lecture states beside what Fluxline computes.
 
+mod filters;
 mod mass_spring;
+mod relief_line;
 
 use fluxline_core::circuit::Registry;
 use fluxline_diagnostics::Diagnostics;
@@ -84,7 +86,7 @@ impl Figure {
 }
 
 /// All cases.
-pub const CASES: &[Case] = &[mass_spring::CASE];
+pub const CASES: &[Case] = &[relief_line::CASE, mass_spring::CASE, filters::CASE];
 
 /// A circuit built by a case is wrong: the component library has changed under it.
 pub(crate) fn broken(mistake: String) -> Diagnostics {

@@ -72,6 +72,15 @@ fn a_full_disk_ends_the_run_and_says_so() {
 }
 
 #[test]
+fn a_file_beyond_all_measure_is_refused() {
+    let bench = Bench::with("pump.toml", PUMP);
+    let huge = ["run", "pump.toml", "--stop", "1e6 s", "--every", "1", "--csv", "a.csv"];
+    let (code, verdict) = bench.json(&huge);
+    assert_eq!((code, &verdict["errors"][0]["code"]), (2, &"F0705".into()));
+    assert_eq!(bench.files(), ["pump.toml"]);
+}
+
+#[test]
 fn an_old_file_survives_a_run_that_is_refused() {
     let bench = Bench::with("bad.toml", "[components.a]\ntype = \"no.such\"\n");
     bench.write("a.csv", "old");
