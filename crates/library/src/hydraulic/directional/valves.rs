@@ -175,10 +175,12 @@ impl ValveData {
 impl<T: Num> ValveConstants<T> {
     #[inline(always)]
     fn conductances<const E: usize>(&self, x: T) -> [T; E] {
-        std::array::from_fn(|e| {
+        let mut conductance = [T::zero(); E];
+        for (e, (k, edge)) in conductance.iter_mut().zip(&self.edges).enumerate() {
             let along = if e == BYPASS { x.abs() } else { x };
-            (self.edges[e].slope * along + self.edges[e].offset).max(T::zero())
-        })
+            *k = (edge.slope * along + edge.offset).max(T::zero());
+        }
+        conductance
     }
 
     fn law<const E: usize>(&self, ends: &[(usize, usize); E], law: &mut Law<'_, T>) {
@@ -193,43 +195,20 @@ impl<T: Num> ValveConstants<T> {
         }
     }
 
-    /// One step of a valve with `P` ports and `E` edges. `alone` solves valves in which no open edge
-    /// shares a port with another, and says where that is so.
+    /// Writes the flows of a valve with `P` ports and `E` edges: `flow` where edges are `apart`, so that
+    /// no open edge shares a port with another; the coupled solution elsewhere.
     #[inline(always)]
-    fn step<const P: usize, const E: usize>(
+    fn settle<const P: usize, const E: usize>(
         &self,
-        ends: &[(usize, usize); E],
         io: &mut Step<'_, T>,
-        alone: impl Fn(&Self, &[T; E], &[T; MAX_PORTS], &[T; MAX_PORTS]) -> ([T; E], T::Mask),
+        ends: &[(usize, usize); E],
+        conductance: [T; E],
+        mut flow: [T; E],
+        apart: T::Mask,
     ) {
-        let x = self.spool.step(io);
-        let conductance = self.conductances::<E>(x);
-        let (mut wave, mut impedance) = ([T::zero(); MAX_PORTS], [T::zero(); MAX_PORTS]);
-        for port in 0..P {
-            (wave[port], impedance[port]) = (io.wave(port), io.impedance(port));
-        }
-        let (mut flow, apart) = alone(self, &conductance, &wave, &impedance);
         let exact = apart & self.leakage.le(T::zero());
-        if !exact.all() {
-            let leakage: [T; E] = std::array::from_fn(|e| self.edges[e].leakage);
-            let network = Network {
-                ends,
-                law: &self.law,
-                conductance,
-                leakage,
-                wave,
-                impedance,
-            };
-            // most four-port valves have no edge p–t
-            let bypassed = E == 5 && (conductance[E - 1] + leakage[E - 1]).gt(T::zero()).any();
-            let failed = if E == 5 && !bypassed {
-                network.first::<4>().solve_into(&mut flow, exact)
-            } else {
-                network.solve_into(&mut flow, exact)
-            };
-            if failed.any() {
-                io.unconverged();
-            }
+        if !exact.all() && self.couple::<P, E>(io, ends, conductance, &mut flow, exact) {
+            io.unconverged();
         }
         let mut out = [T::zero(); MAX_PORTS];
         for (e, &(from, to)) in ends.iter().enumerate() {
@@ -241,57 +220,100 @@ impl<T: Num> ValveConstants<T> {
         }
     }
 
-    fn always() -> T::Mask {
-        T::zero().le(T::zero())
+    /// Solves the edges together, except where flows are `known`. True when that failed.
+    #[cold]
+    fn couple<const P: usize, const E: usize>(
+        &self,
+        io: &Step<'_, T>,
+        ends: &[(usize, usize); E],
+        conductance: [T; E],
+        flow: &mut [T; E],
+        known: T::Mask,
+    ) -> bool {
+        let (mut wave, mut impedance) = ([T::zero(); MAX_PORTS], [T::zero(); MAX_PORTS]);
+        for port in 0..P {
+            (wave[port], impedance[port]) = (io.wave(port), io.impedance(port));
+        }
+        let leakage: [T; E] = std::array::from_fn(|e| self.edges[e].leakage);
+        let network = Network {
+            ends,
+            law: &self.law,
+            conductance,
+            leakage,
+            wave,
+            impedance,
+        };
+        // most four-port valves have no edge p–t
+        let last = conductance[E - 1] + leakage[E - 1];
+        let failed = if E == BYPASS + 1 && !last.gt(T::zero()).any() {
+            network.first::<BYPASS>().solve_into(flow, known)
+        } else {
+            network.solve_into(flow, known)
+        };
+        failed.any()
     }
 
     #[inline(always)]
     fn step_two_ports(&self, io: &mut Step<'_, T>) {
-        self.step::<2, 1>(&TWO_PORTS, io, |k, conductance, c, z| {
-            let flow = k.law.flow_between(conductance[0], c[0] - c[1], z[0] + z[1]);
-            ([flow], Self::always())
-        });
+        let x = self.spool.step(io);
+        let conductance = self.conductances::<1>(x);
+        let difference = io.wave(0) - io.wave(1);
+        let impedance = io.impedance(0) + io.impedance(1);
+        let flow = self.law.flow_between(conductance[0], difference, impedance);
+        let always = T::zero().le(T::zero());
+        self.settle::<2, 1>(io, &TWO_PORTS, conductance, [flow], always);
     }
 
+    /// Apart: one of p–a and a–t is closed.
     #[inline(always)]
     fn step_three_ports(&self, io: &mut Step<'_, T>) {
-        self.step::<3, 2>(&THREE_PORTS, io, |k, &[pa, at], c, z| {
-            let from_p = at.le(T::zero());
-            let difference = T::select(from_p, c[0] - c[1], c[1] - c[2]);
-            let other = T::select(from_p, z[0], z[2]);
-            let flow = k.law.flow_between(pa + at, difference, z[1] + other);
-            let zero = T::zero();
-            let flows = [T::select(from_p, flow, zero), T::select(from_p, zero, flow)];
-            (flows, (pa * at).le(zero))
-        });
+        let x = self.spool.step(io);
+        let conductance @ [pa, at] = self.conductances::<2>(x);
+        let from_p = at.le(T::zero());
+        let (from_wave, to_wave) = (io.wave(0) - io.wave(1), io.wave(1) - io.wave(2));
+        let difference = T::select(from_p, from_wave, to_wave);
+        let other = T::select(from_p, io.impedance(0), io.impedance(2));
+        let through = self
+            .law
+            .flow_between(pa + at, difference, io.impedance(1) + other);
+        let zero = T::zero();
+        let flow = [
+            T::select(from_p, through, zero),
+            T::select(from_p, zero, through),
+        ];
+        self.settle::<3, 2>(io, &THREE_PORTS, conductance, flow, (pa * at).le(zero));
     }
 
-    /// Alone: only p–a and b–t are open, or only p–b and a–t.
+    /// Apart: only p–a and b–t are open, or only p–b and a–t.
     #[inline(always)]
     fn step_four_ports(&self, io: &mut Step<'_, T>) {
-        self.step::<4, 5>(&FOUR_PORTS, io, |k, &[pa, pb, at, bt, pt], c, z| {
-            let zero = T::zero();
-            let crossed = pb + at;
-            let straight = crossed.le(zero);
-            let choose = |yes, no| T::select(straight, yes, no);
-            let [cp, ct, ca, cb] = *c;
-            let [zp, zt, za, zb] = *z;
-            let supply = k
-                .law
-                .flow_between(pa + pb, cp - choose(ca, cb), zp + choose(za, zb));
-            let back = k
-                .law
-                .flow_between(at + bt, choose(cb, ca) - ct, choose(zb, za) + zt);
-            let flows = [
-                choose(supply, zero),
-                choose(zero, supply),
-                choose(zero, back),
-                choose(back, zero),
-                zero,
-            ];
-            (flows, ((pa + bt) * crossed + pt).le(zero))
-        });
+        let x = self.spool.step(io);
+        let conductance @ [pa, pb, at, bt, pt] = self.conductances::<5>(x);
+        let zero = T::zero();
+        let crossed = pb + at;
+        let straight = crossed.le(zero);
+        let (fed_wave, drained_wave) = either(straight, io.wave(2), io.wave(3));
+        let (fed, drained) = either(straight, io.impedance(2), io.impedance(3));
+        let supply = self
+            .law
+            .flow_between(pa + pb, io.wave(0) - fed_wave, io.impedance(0) + fed);
+        let back = self.law.flow_between(
+            at + bt,
+            drained_wave - io.wave(1),
+            drained + io.impedance(1),
+        );
+        let (supply_a, supply_b) = either(straight, supply, zero);
+        let (back_b, back_a) = either(straight, back, zero);
+        let flow = [supply_a, supply_b, back_a, back_b, zero];
+        let apart = ((pa + bt) * crossed + pt).le(zero);
+        self.settle::<4, 5>(io, &FOUR_PORTS, conductance, flow, apart);
     }
+}
+
+/// Both, in order where the mask holds, swapped elsewhere.
+#[inline(always)]
+fn either<T: Num>(mask: T::Mask, a: T, b: T) -> (T, T) {
+    (T::select(mask, a, b), T::select(mask, b, a))
 }
 
 /// Adds the parameters that all directional valves share to a declaration.
