@@ -56,7 +56,7 @@ macro_rules! cylinder {
             /// z — deflection of the bristles, for LuGre [m]
             #[state]
             z: State,
-            /// x — piston position, of the last step [m]
+            /// x — piston position, carried on by the last velocity [m]
             #[output]
             x: Output,
             /// v — piston velocity, positive out, of the last step [m/s]
@@ -276,7 +276,6 @@ pub struct CylinderConstants<T> {
     /// What the surroundings push back with: (A_a − A_b)·p_amb and the spring at x = 0.
     back_force: T,
     spring_stiffness: T,
-    spring_preload: T,
     viscous_friction: T,
     friction: Friction<T>,
     stop_stiffness: T,
@@ -312,33 +311,23 @@ impl CylinderConstants<f64> {
         let leaks = special.leakage > 0.0 && special.chambers == 2;
         let orifice = CUSHION_DISCHARGE * FRAC_PI_4 * common.cushion_diameter.powi(2);
         let has_cushion = common.cushion_length > 0.0;
-        let bare_area = if special.chambers == 2 {
-            special.area[0] - special.area[1]
-        } else {
-            special.area[0]
-        };
+        let bare_area =
+            if special.chambers == 2 { special.area[0] - special.area[1] } else { special.area[0] };
         Ok(Self {
             chamber: Chamber::new(if leaks { 3 } else { 2 }, environment),
             area: special.area,
             dead_volume: special.dead_volume,
-            start_pressure: special
-                .start_pressure
-                .map(|p| p.unwrap_or(environment.start_pressure)),
+            start_pressure: special.start_pressure.map(|p| p.unwrap_or(environment.start_pressure)),
             stroke: common.stroke,
             back_force: bare_area * common.ambient_pressure + special.spring_preload,
             spring_stiffness: special.spring_stiffness,
-            spring_preload: special.spring_preload,
             viscous_friction: common.viscous_friction,
             friction: Friction::new(&common.friction)?,
             stop_stiffness: common.stop_stiffness,
             stop_damping: common.stop_damping,
             leakage: special.leakage,
             cushion: fluid.density / (2.0 * orifice * orifice),
-            inverse_cushion_length: if has_cushion {
-                1.0 / common.cushion_length
-            } else {
-                0.0
-            },
+            inverse_cushion_length: if has_cushion { 1.0 / common.cushion_length } else { 0.0 },
             chambers: special.chambers,
             leaks,
             has_cushion,
@@ -383,11 +372,7 @@ impl<T: Num> CylinderConstants<T> {
     /// A with the sign of the force that pressure on this side exerts outwards.
     #[inline(always)]
     fn push(&self, side: usize) -> T {
-        if side == 0 {
-            self.area[0]
-        } else {
-            -self.area[1]
-        }
+        if side == 0 { self.area[0] } else { -self.area[1] }
     }
 
     /// Resistance of the cushion to outflow of a given size.
@@ -420,11 +405,7 @@ impl<T: Num> CylinderConstants<T> {
         let push = self.stop_stiffness * (depth + closing * (0.5 * dt));
         let push = T::select(touching, push, zero);
         let resistance = self.stop_stiffness * (0.5 * dt) + damping;
-        Some((
-            T::select(front, -push, push),
-            T::select(touching, resistance, zero),
-            touching,
-        ))
+        Some((T::select(front, -push, push), T::select(touching, resistance, zero), touching))
     }
 
     fn law(&self, law: &mut Law<'_, T>) {
@@ -468,16 +449,13 @@ impl<T: Num> CylinderConstants<T> {
         for side in 0..self.chambers {
             let pressure = self.start_pressure[side];
             let volume = self.volume(side, x.clamp(T::zero(), self.stroke));
-            self.chamber
-                .start(io, side * chamber::SIZE, pressure, volume);
+            self.chamber.start(io, side * chamber::SIZE, pressure, volume);
             io.set_state(side, pressure);
             let outflow = (-io.flow(side)).max(T::zero());
             io.history()[extra + OUTFLOW + side] = outflow;
         }
-        let ends = [
-            self.chamber.ends(io, 0),
-            self.chamber.ends(io, (self.chambers - 1) * chamber::SIZE),
-        ];
+        let ends =
+            [self.chamber.ends(io, 0), self.chamber.ends(io, (self.chambers - 1) * chamber::SIZE)];
         self.present(io, &ends, x, v);
         for port in 0..=rod {
             let bond = io.bond_mut(port);
@@ -573,7 +551,9 @@ impl<T: Num> CylinderConstants<T> {
         }
         io.set_wave(rod, force, impedance);
         io.bond_mut(rod).dry = self.friction.dry(v);
-        io.set_output(X, x);
+        // A chamber acts before the body that moves the piston: the position at the end of this step
+        // is foreseen, not known.
+        io.set_output(X, x + v * self.dt);
         io.set_output(V, v);
         touching
     }
@@ -584,16 +564,15 @@ impl<T: Num> CylinderConstants<T> {
         }
     }
 
+    /// Work of compression, against the surroundings, in spring, stops and bristles.
     fn energy(&self, io: &Step<'_, T>) -> T {
         let x = -io.displacement(self.rod());
         let mut energy = self.friction.energy(io.state(self.z()));
-        energy += (self.spring_preload + self.spring_stiffness * x * 0.5) * x;
+        energy += (self.back_force + self.spring_stiffness * x * 0.5) * x;
         let depth = (x - self.stroke).max(T::zero()) + (-x).max(T::zero());
         energy += self.stop_stiffness * depth * depth * 0.5;
         for side in 0..self.chambers {
-            let pressure = io.state(side);
-            let capacitance = self.volume(side, x) / self.chamber.stiffness(pressure);
-            energy += capacitance * pressure * pressure * 0.5;
+            energy += self.chamber.work(io, side * chamber::SIZE);
         }
         energy
     }

@@ -3,7 +3,7 @@
 use super::cylinder::{Cylinder, DoubleRodCylinder, SingleActingCylinder};
 use crate::friction::FrictionModel;
 use crate::translational::mass::Mass;
-use fluxline_core::component::{Filter, Physics};
+use fluxline_core::component::{Filter, Law, Physics};
 use fluxline_core::fluid::{ATMOSPHERE, BulkModel, Fluid};
 use fluxline_core::number::Lanes;
 use fluxline_core::testing::{Bench, Surroundings};
@@ -45,7 +45,14 @@ fn mass(mass: f64, start_position: f64) -> Mass {
     Mass {
         mass,
         damping: 0.0,
-        dry_friction: 0.0,
+        friction: FrictionModel::None,
+        coulomb_friction: 0.0,
+        static_friction: None,
+        stribeck_velocity: 0.01,
+        bristle_stiffness: 1e7,
+        bristle_damping: 1e3,
+        inclination: 0.0,
+        restitution: 0.0,
         min_position: -1e300,
         max_position: 1e300,
         start_position,
@@ -112,15 +119,9 @@ const FILTERS: [Filter; 3] = [Filter::None, Filter::Wave(0.1), Filter::Pressure(
 
 #[test]
 fn rod_at_rest_pushes_with_the_pressures_on_its_areas() {
-    let held = Cylinder {
-        ambient_pressure: ATMOSPHERE,
-        ..cylinder()
-    };
+    let held = Cylinder { ambient_pressure: ATMOSPHERE, ..cylinder() };
     for filter in FILTERS {
-        let around = Surroundings {
-            filter,
-            ..Surroundings::of::<Cylinder>(1e-4)
-        };
+        let around = Surroundings { filter, ..Surroundings::of::<Cylinder>(1e-4) };
         let mut bench = Bench::within(&held, &around).unwrap();
         bench.state.bonds[2].displacement = -0.2;
         bench.start();
@@ -134,10 +135,7 @@ fn rod_at_rest_pushes_with_the_pressures_on_its_areas() {
             bench.impose_flow(2, 0.0);
         }
         let expected = FULL * (150e5 - ATMOSPHERE) - RING * (30e5 - ATMOSPHERE);
-        assert!(
-            (bench.effort(2) / expected - 1.0).abs() < 1e-9,
-            "{filter:?}"
-        );
+        assert!((bench.effort(2) / expected - 1.0).abs() < 1e-9, "{filter:?}");
         assert!((bench.get_state(Cylinder::PRESSURE_A) / 150e5 - 1.0).abs() < 1e-9);
     }
 }
@@ -163,11 +161,7 @@ fn mass_on_locked_oil_rings_at_the_hydraulic_frequency() {
     let periods = crossings.len() - 1;
     let period = (crossings[periods] - crossings[0]) * dt / periods as f64;
     assert!(periods > 10);
-    assert!(
-        (2.0 * PI / period / expected - 1.0).abs() < 5e-3,
-        "{} {expected}",
-        2.0 * PI / period
-    );
+    assert!((2.0 * PI / period / expected - 1.0).abs() < 5e-3, "{} {expected}", 2.0 * PI / period);
 }
 
 /// A full stroke out and in through orifices, with the worst error of the oil balance.
@@ -195,10 +189,7 @@ fn worst_balance<M: Physics>(component: &M, around: &Surroundings, ports: usize)
 #[test]
 fn oil_is_conserved_to_rounding_over_full_strokes() {
     let air = Fluid {
-        bulk_model: BulkModel::EntrainedAir {
-            fraction: 0.01,
-            exponent: 1.4,
-        },
+        bulk_model: BulkModel::EntrainedAir { fraction: 0.01, exponent: 1.4 },
         ..Fluid::default()
     };
     for filter in FILTERS {
@@ -209,11 +200,7 @@ fn oil_is_conserved_to_rounding_over_full_strokes() {
                     fluid: fluid.clone(),
                     ..Surroundings::of::<Cylinder>(2e-4)
                 };
-                let leaking = Cylinder {
-                    leakage,
-                    viscous_friction: 2000.0,
-                    ..cylinder()
-                };
+                let leaking = Cylinder { leakage, viscous_friction: 2000.0, ..cylinder() };
                 // swept volume 1 l, rounding of 2e4 additions
                 let (worst, farthest) = worst_balance(&leaking, &around, 2);
                 assert!(worst < 1e-14, "{filter:?} {leakage}: {worst}");
@@ -224,16 +211,35 @@ fn oil_is_conserved_to_rounding_over_full_strokes() {
 }
 
 #[test]
+fn work_at_the_ports_is_what_the_cylinder_holds() {
+    let error_with = |step: f64| {
+        let held = Cylinder { ambient_pressure: ATMOSPHERE, ..cylinder() };
+        let mut rig = rig(&held, &mass(300.0, 0.1), step);
+        let start = rig.cylinder.energy();
+        let (mut work, mut size) = (0.0, 0.0);
+        for n in 0..(0.5 / step) as usize {
+            rig.waves();
+            let ramp = (n as f64 * step / 0.2).min(1.0);
+            rig.cylinder.impose_flow(0, 4e-4 * ramp);
+            rig.orifice(1, 1e5, 1e-5);
+            rig.motion(0.0);
+            for bond in &rig.cylinder.state.bonds {
+                work += bond.effort * bond.flow * step;
+                size += (bond.effort * bond.flow * step).abs();
+            }
+        }
+        (rig.cylinder.energy() - start - work).abs() / size
+    };
+    let (coarse, fine) = (error_with(2e-4), error_with(1e-4));
+    // sums of T·p·q: first order
+    assert!(fine < 1e-2 && fine < 0.6 * coarse, "{coarse} {fine}");
+}
+
+#[test]
 fn cavitation_holds_the_vapour_pressure_and_keeps_the_oil() {
     for filter in FILTERS {
-        let around = Surroundings {
-            filter,
-            ..Surroundings::of::<Cylinder>(1e-4)
-        };
-        let damped = Cylinder {
-            viscous_friction: 5000.0,
-            ..cylinder()
-        };
+        let around = Surroundings { filter, ..Surroundings::of::<Cylinder>(1e-4) };
+        let damped = Cylinder { viscous_friction: 5000.0, ..cylinder() };
         let mut rig = Rig::new(&damped, &mass(100.0, 0.2), &around);
         let start = rig.cylinder.content();
         let mut lowest = f64::INFINITY;
@@ -279,10 +285,7 @@ fn piston_follows_the_flow_into_the_cap() {
 fn end_stops_hold_at_both_ends() {
     for step in [1e-3, 1e-4, 1e-5] {
         for (towards, start, expected) in [(1.0, 0.4, 0.5), (-1.0, 0.1, 0.0)] {
-            let damped = Cylinder {
-                viscous_friction: 2000.0,
-                ..cylinder()
-            };
+            let damped = Cylinder { viscous_friction: 2000.0, ..cylinder() };
             let mut rig = rig(&damped, &mass(200.0, start), step);
             let mut farthest = 0f64;
             for _ in 0..(3.0 / step) as usize {
@@ -294,15 +297,9 @@ fn end_stops_hold_at_both_ends() {
             }
             // F/k of the full pressure on the cap: 40 kN on 1e9 N/m
             let depth = (rig.x() - expected) * towards;
-            let force = if towards > 0.0 {
-                FULL * 200e5 - RING * 1e5
-            } else {
-                RING * 200e5 - FULL * 1e5
-            };
-            assert!(
-                (depth / (force / 1e9) - 1.0).abs() < 1e-3,
-                "{step}: {depth}"
-            );
+            let force =
+                if towards > 0.0 { FULL * 200e5 - RING * 1e5 } else { RING * 200e5 - FULL * 1e5 };
+            assert!((depth / (force / 1e9) - 1.0).abs() < 1e-3, "{step}: {depth}");
             assert!(farthest < 2e-3, "{step}: {farthest}");
             assert!(rig.v().abs() < 1e-6, "{step}: {}", rig.v());
             assert!(rig.cylinder.state.states[6 + Cylinder::STOPPED] > 0.0);
@@ -344,16 +341,8 @@ fn piston_rebounds_no_faster_than_it_came() {
 #[test]
 fn dry_friction_sticks_until_the_force_exceeds_it() {
     for friction in [FrictionModel::Coulomb, FrictionModel::Stribeck] {
-        let seal = Cylinder {
-            friction,
-            static_friction: Some(300.0),
-            ..cylinder()
-        };
-        let limit = if friction == FrictionModel::Coulomb {
-            200.0
-        } else {
-            300.0
-        };
+        let seal = Cylinder { friction, static_friction: Some(300.0), ..cylinder() };
+        let limit = if friction == FrictionModel::Coulomb { 200.0 } else { 300.0 };
         let mut rig = rig(&seal, &mass(100.0, 0.2), 1e-4);
         let run = |rig: &mut Rig<Cylinder>, load: f64| {
             for _ in 0..1000 {
@@ -408,21 +397,12 @@ fn lugre_seal_creeps_as_a_spring_and_slides_with_its_amplitude() {
     }
     let acceleration = (speed[1] - speed[0]) / 0.1;
     // m·a = F − F_c
-    assert!(
-        (acceleration / (-800.0 / 100.0) - 1.0).abs() < 1e-2,
-        "{acceleration}"
-    );
+    assert!((acceleration / (-800.0 / 100.0) - 1.0).abs() < 1e-2, "{acceleration}");
 }
 
 #[test]
 fn leakage_is_the_conductance_times_the_pressure_difference() {
-    let mut bench = Bench::new(
-        &Cylinder {
-            leakage: 3e-12,
-            ..cylinder()
-        },
-        1e-4,
-    );
+    let mut bench = Bench::new(&Cylinder { leakage: 3e-12, ..cylinder() }, 1e-4);
     bench.state.bonds[2].displacement = -0.2;
     bench.start();
     for _ in 0..20_000 {
@@ -440,11 +420,7 @@ fn leakage_is_the_conductance_times_the_pressure_difference() {
 
 #[test]
 fn cushion_throttles_what_leaves_and_slows_the_piston() {
-    let cushioned = Cylinder {
-        cushion_length: 0.04,
-        cushion_diameter: 1.5e-3,
-        ..cylinder()
-    };
+    let cushioned = Cylinder { cushion_length: 0.04, cushion_diameter: 1.5e-3, ..cylinder() };
     // drop at a steady outflow: Δp = (q/K)²·(1 − d/L_c)²
     let mut bench = Bench::new(&cushioned, 1e-4);
     bench.state.bonds[2].displacement = -0.49;
@@ -572,36 +548,77 @@ fn spring_balances_the_pressure_and_brings_the_rod_back() {
 
 #[test]
 fn rod_thicker_than_the_bore_is_refused() {
-    let thick = Cylinder {
-        rod_diameter: 0.06,
-        ..cylinder()
-    };
-    let refusal = Bench::within(&thick, &Surroundings::of::<Cylinder>(1e-4))
-        .err()
-        .unwrap();
+    let thick = Cylinder { rod_diameter: 0.06, ..cylinder() };
+    let refusal = Bench::within(&thick, &Surroundings::of::<Cylinder>(1e-4)).err().unwrap();
     assert_eq!(refusal.parameter, "rod_diameter");
     assert!(refusal.message.contains("0.06 m") && refusal.message.contains("0.05 m"));
 }
 
 #[test]
 fn friction_smaller_at_rest_than_in_motion_is_refused() {
-    let odd = Cylinder {
-        friction: FrictionModel::Stribeck,
-        static_friction: Some(100.0),
+    let odd =
+        Cylinder { friction: FrictionModel::Stribeck, static_friction: Some(100.0), ..cylinder() };
+    let refusal = Bench::within(&odd, &Surroundings::of::<Cylinder>(1e-4)).err().unwrap();
+    assert_eq!(refusal.parameter, "static_friction");
+}
+
+/// Efforts, rates and outputs of the continuous law.
+fn law_of<M: Physics>(bench: &Bench<M>, flow: &[f64], x: f64, state: &[f64]) -> [Vec<f64>; 2] {
+    let ports = flow.len();
+    let (mut effort, mut flow) = (vec![0.0; ports], flow.to_vec());
+    let mut displacement = vec![0.0; ports];
+    displacement[ports - 1] = -x;
+    let (mut rate, mut output) = (vec![0.0; state.len()], vec![0.0; 2]);
+    M::law(
+        bench.constants(),
+        &mut Law {
+            effort: &mut effort,
+            flow: &mut flow,
+            displacement: &mut displacement,
+            state,
+            rate: &mut rate,
+            memory: &[0.0; 2],
+            input: &[],
+            output: &mut output,
+            viscosity: &[30e-6; 3][..ports],
+            time: 0.0,
+        },
+    );
+    assert_eq!(output[0], x);
+    [effort, rate]
+}
+
+#[test]
+fn continuous_law_is_the_equations() {
+    let leaking = Cylinder {
+        leakage: 2e-12,
+        viscous_friction: 1500.0,
+        ambient_pressure: ATMOSPHERE,
+        friction: FrictionModel::Coulomb,
         ..cylinder()
     };
-    let refusal = Bench::within(&odd, &Surroundings::of::<Cylinder>(1e-4))
-        .err()
-        .unwrap();
-    assert_eq!(refusal.parameter, "static_friction");
+    let bench = Bench::new(&leaking, 1e-4);
+    let (x, v, qa, qb) = (0.3, 0.2, 4e-4, -1e-4);
+    let [effort, rate] = law_of(&bench, &[qa, qb, -v], x, &[90e5, 20e5, 0.0]);
+    let leak = 2e-12 * 70e5;
+    let expected_a = BULK_MODULUS / (5e-5 + FULL * x) * (qa - FULL * v - leak);
+    let expected_b = BULK_MODULUS / (5e-5 + RING * (0.5 - x)) * (qb + RING * v + leak);
+    let force = FULL * (90e5 - ATMOSPHERE) - RING * (20e5 - ATMOSPHERE) - 1500.0 * v - 200.0;
+    assert!((rate[0] / expected_a - 1.0).abs() < 1e-12);
+    assert!((rate[1] / expected_b - 1.0).abs() < 1e-12);
+    assert!((effort[2] / force - 1.0).abs() < 1e-12);
+    assert_eq!((effort[0], effort[1]), (90e5, 20e5));
+
+    let bench = Bench::new(&single(), 1e-4);
+    let [effort, _] = law_of(&bench, &[0.0, 0.0], -1e-3, &[ATMOSPHERE, 0.0]);
+    // the spring, relaxed by 1 mm, and the rear stop, 1 mm deep
+    let expected = -500.0 + 2e4 * 1e-3 + 1e9 * 1e-3;
+    assert!((effort[1] / expected - 1.0).abs() < 1e-12, "{}", effort[1]);
 }
 
 /// A mass on a cylinder between two orifices, to one time with a given step.
 fn position_after(step: f64) -> f64 {
-    let stiff = Cylinder {
-        viscous_friction: 3000.0,
-        ..cylinder()
-    };
+    let stiff = Cylinder { viscous_friction: 3000.0, ..cylinder() };
     let mut rig = rig(&stiff, &mass(500.0, 0.05), step);
     for n in 0..(0.4 / step).round() as usize {
         rig.waves();
@@ -616,10 +633,8 @@ fn position_after(step: f64) -> f64 {
 #[test]
 fn motion_converges_with_the_step() {
     let reference = position_after(1.25e-5);
-    let (coarse, fine) = (
-        (position_after(4e-4) - reference).abs(),
-        (position_after(2e-4) - reference).abs(),
-    );
+    let (coarse, fine) =
+        ((position_after(4e-4) - reference).abs(), (position_after(2e-4) - reference).abs());
     // first order: waves are one step apart where orifice, oil and mass meet
     assert!(coarse / fine > 1.7, "{coarse} {fine}");
     assert!(fine < 1e-3 * reference);
@@ -632,10 +647,7 @@ fn lanes_give_the_bits_of_scalars() {
             let around = Surroundings {
                 filter,
                 fluid: Fluid {
-                    bulk_model: BulkModel::EntrainedAir {
-                        fraction: 0.005,
-                        exponent: 1.4,
-                    },
+                    bulk_model: BulkModel::EntrainedAir { fraction: 0.005, exponent: 1.4 },
                     ..Fluid::default()
                 },
                 ..Surroundings::of::<Cylinder>(1e-4)

@@ -36,11 +36,7 @@ impl Physics for PressureSensor {
     fn prepare(&self, environment: &Environment) -> Result<SensorConstants<f64>, Refusal> {
         let has_lag = self.time_constant > 0.0;
         Ok(SensorConstants {
-            rate: if has_lag {
-                1.0 / self.time_constant
-            } else {
-                0.0
-            },
+            rate: if has_lag { 1.0 / self.time_constant } else { 0.0 },
             half_step: 0.5 * environment.step,
             has_lag,
         })
@@ -130,12 +126,7 @@ mod tests {
 
     #[test]
     fn lag_is_of_first_order() {
-        let mut bench = Bench::new(
-            &PressureSensor {
-                time_constant: 0.05,
-            },
-            1e-4,
-        );
+        let mut bench = Bench::new(&PressureSensor { time_constant: 0.05 }, 1e-4);
         bench.start();
         bench.line(0, 100e5, 0.0).impose_flow(0, 0.0);
         // from the instant of the step on
@@ -163,20 +154,14 @@ mod tests {
             time_constant: 0.01 + 0.003 * lane as f64,
         });
         let mut lanes = Bench::lanes([&all[0], &all[1], &all[2], &all[3]], &place).unwrap();
-        let mut scalars: Vec<_> = all
-            .iter()
-            .map(|s| Bench::within(s, &place).unwrap())
-            .collect();
+        let mut scalars: Vec<_> = all.iter().map(|s| Bench::within(s, &place).unwrap()).collect();
         for n in 0..100 {
             let pressure: [f64; 4] =
                 std::array::from_fn(|lane| 1e6 * (n as f64 + lane as f64).sin());
             lanes.line(0, Lanes(pressure), Lanes([0.0; 4]));
             lanes.impose_flow(0, Lanes([0.0; 4])).step();
             for (lane, scalar) in scalars.iter_mut().enumerate() {
-                scalar
-                    .line(0, pressure[lane], 0.0)
-                    .impose_flow(0, 0.0)
-                    .step();
+                scalar.line(0, pressure[lane], 0.0).impose_flow(0, 0.0).step();
                 assert_eq!(lanes.output(0).0[lane], scalar.output(0));
             }
         }

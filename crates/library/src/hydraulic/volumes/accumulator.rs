@@ -162,10 +162,8 @@ impl Physics for Accumulator {
         let stop_stiffness = fluid.bulk_modulus / self.residual_volume;
         let full_pressure = self.precharge
             * (self.gas_volume / (self.gas_volume - full_volume)).powf(self.exponent);
-        let start = self
-            .start_pressure
-            .unwrap_or(environment.start_pressure)
-            .max(fluid.vapour_pressure);
+        let start =
+            self.start_pressure.unwrap_or(environment.start_pressure).max(fluid.vapour_pressure);
         let start_volume = if start < self.precharge {
             (start - self.precharge) / stop_stiffness
         } else if start > full_pressure {
@@ -294,10 +292,7 @@ mod tests {
         assert!((bench_filled.get_state(0) / filled - 1.0).abs() < 1e-12);
         assert!((bench_filled.effort(0) / 80e5 - 1.0).abs() < 1e-12);
         for start in [1e5, 30e5, 2000e5] {
-            let other = bench(&Accumulator {
-                start_pressure: Some(start),
-                ..accumulator()
-            });
+            let other = bench(&Accumulator { start_pressure: Some(start), ..accumulator() });
             assert!((other.effort(0) / start - 1.0).abs() < 1e-9);
         }
     }
@@ -305,10 +300,7 @@ mod tests {
     #[test]
     fn charging_follows_the_polytropic_law() {
         for exponent in [1.0, 1.4] {
-            let mut bench = bench(&Accumulator {
-                exponent,
-                ..accumulator()
-            });
+            let mut bench = bench(&Accumulator { exponent, ..accumulator() });
             for n in 0..4000 {
                 let flow = 1e-3 * (n as f64 * 2e-3).sin();
                 bench.impose_flow(0, flow).step();
@@ -353,10 +345,7 @@ mod tests {
     #[test]
     fn work_done_on_the_oil_is_the_energy_stored() {
         for exponent in [1.0, 1.4] {
-            let component = Accumulator {
-                exponent,
-                ..accumulator()
-            };
+            let component = Accumulator { exponent, ..accumulator() };
             let mut bench = bench(&component);
             let start = bench.energy();
             let mut work = 0.0;
@@ -396,22 +385,10 @@ mod tests {
     #[test]
     fn impossible_accumulators_are_refused() {
         let place = Surroundings::of::<Accumulator>(1e-4);
-        let full = Accumulator {
-            full_volume: Some(2e-3),
-            ..accumulator()
-        };
-        assert_eq!(
-            Bench::within(&full, &place).err().unwrap().parameter,
-            "full_volume"
-        );
-        let vacuum = Accumulator {
-            precharge: 100.0,
-            ..accumulator()
-        };
-        assert_eq!(
-            Bench::within(&vacuum, &place).err().unwrap().parameter,
-            "precharge"
-        );
+        let full = Accumulator { full_volume: Some(2e-3), ..accumulator() };
+        assert_eq!(Bench::within(&full, &place).err().unwrap().parameter, "full_volume");
+        let vacuum = Accumulator { precharge: 100.0, ..accumulator() };
+        assert_eq!(Bench::within(&vacuum, &place).err().unwrap().parameter, "precharge");
     }
 
     #[test]
@@ -431,14 +408,8 @@ mod tests {
             lanes.impose_flow(0, Lanes(flow)).step();
             for (lane, scalar) in scalars.iter_mut().enumerate() {
                 scalar.impose_flow(0, flow[lane]).step();
-                assert_eq!(
-                    lanes.state.bonds[0].wave.0[lane],
-                    scalar.state.bonds[0].wave
-                );
-                assert_eq!(
-                    lanes.state.bonds[0].impedance.0[lane],
-                    scalar.state.bonds[0].impedance
-                );
+                assert_eq!(lanes.state.bonds[0].wave.0[lane], scalar.state.bonds[0].wave);
+                assert_eq!(lanes.state.bonds[0].impedance.0[lane], scalar.state.bonds[0].impedance);
             }
         }
     }

@@ -6,7 +6,5 @@ pub mod volume;
 use fluxline_core::component::ComponentType;
 
 /// The component types of this folder.
-pub const TYPES: &[ComponentType] = &[
-    ComponentType::of::<volume::Volume>(),
-    ComponentType::of::<accumulator::Accumulator>(),
-];
+pub const TYPES: &[ComponentType] =
+    &[ComponentType::of::<volume::Volume>(), ComponentType::of::<accumulator::Accumulator>()];
