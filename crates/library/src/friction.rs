@@ -6,7 +6,7 @@
 //!
 //! LuGre: F = σ₀·z + σ₁·dz/dt,  dz/dt = v − σ₀·|v|·z/g(v), with the mean bristle deflection z as a
 //! state; |z| ≤ F_s/σ₀ always. Canudas de Wit, Olsson, Åström and Lischinsky, IEEE Transactions on
-//! Automatic Control 40 (1995), equations 1–5. Viscous friction is added by the component.
+//! Automatic Control 40 (1995). Viscous friction is added by the component.
 //!
 //! For a step of length T the LuGre law is linear in the new velocity, F = c + Z·v. The decay rate
 //! a = σ₀·|v|/g(v) is taken at the old velocity and integrated with an L-stable rational

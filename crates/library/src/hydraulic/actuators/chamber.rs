@@ -31,8 +31,9 @@ const IMPEDANCE: usize = FILTERED + ENDS;
 const CAVITY: usize = IMPEDANCE + 1;
 const PACKED: usize = CAVITY + 1;
 const MEAN_FLOW: usize = PACKED + 1;
+const WORK: usize = MEAN_FLOW + 1;
 /// Numbers of history that a chamber keeps.
-pub const SIZE: usize = MEAN_FLOW + 1;
+pub const SIZE: usize = WORK + 1;
 
 /// Constants that all chambers of a cylinder share.
 #[derive(Clone, Copy, Debug, Constants)]
@@ -101,6 +102,12 @@ impl<T: Num> Chamber<T> {
     #[inline(always)]
     pub fn packed(&self, io: &Step<'_, T>, at: usize) -> T {
         io.history_at(at + PACKED)
+    }
+
+    /// ∫V/β·p dp: the work of compression since the start, J.
+    #[inline(always)]
+    pub fn work(&self, io: &Step<'_, T>, at: usize) -> T {
+        io.history_at(at + WORK)
     }
 
     /// Fills the chamber at a pressure.
@@ -199,6 +206,7 @@ impl<T: Num> Chamber<T> {
         history[FILTERED..FILTERED + ENDS].copy_from_slice(&filtered);
         history[IMPEDANCE] = new;
         history[CAVITY] = cavity;
+        history[WORK] += gained * (before + pressure) * 0.5;
         history[PACKED] += gained;
         history[MEAN_FLOW] = mean_flow;
         Ends { wave, impedance, pressure }

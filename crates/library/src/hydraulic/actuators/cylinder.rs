@@ -56,7 +56,7 @@ macro_rules! cylinder {
             /// z — deflection of the bristles, for LuGre [m]
             #[state]
             z: State,
-            /// x — piston position, of the last step [m]
+            /// x — piston position, carried on by the last velocity [m]
             #[output]
             x: Output,
             /// v — piston velocity, positive out, of the last step [m/s]
@@ -276,7 +276,6 @@ pub struct CylinderConstants<T> {
     /// What the surroundings push back with: (A_a − A_b)·p_amb and the spring at x = 0.
     back_force: T,
     spring_stiffness: T,
-    spring_preload: T,
     viscous_friction: T,
     friction: Friction<T>,
     stop_stiffness: T,
@@ -322,7 +321,6 @@ impl CylinderConstants<f64> {
             stroke: common.stroke,
             back_force: bare_area * common.ambient_pressure + special.spring_preload,
             spring_stiffness: special.spring_stiffness,
-            spring_preload: special.spring_preload,
             viscous_friction: common.viscous_friction,
             friction: Friction::new(&common.friction)?,
             stop_stiffness: common.stop_stiffness,
@@ -553,7 +551,9 @@ impl<T: Num> CylinderConstants<T> {
         }
         io.set_wave(rod, force, impedance);
         io.bond_mut(rod).dry = self.friction.dry(v);
-        io.set_output(X, x);
+        // A chamber acts before the body that moves the piston: the position at the end of this step
+        // is foreseen, not known.
+        io.set_output(X, x + v * self.dt);
         io.set_output(V, v);
         touching
     }
@@ -564,16 +564,15 @@ impl<T: Num> CylinderConstants<T> {
         }
     }
 
+    /// Work of compression, against the surroundings, in spring, stops and bristles.
     fn energy(&self, io: &Step<'_, T>) -> T {
         let x = -io.displacement(self.rod());
         let mut energy = self.friction.energy(io.state(self.z()));
-        energy += (self.spring_preload + self.spring_stiffness * x * 0.5) * x;
+        energy += (self.back_force + self.spring_stiffness * x * 0.5) * x;
         let depth = (x - self.stroke).max(T::zero()) + (-x).max(T::zero());
         energy += self.stop_stiffness * depth * depth * 0.5;
         for side in 0..self.chambers {
-            let pressure = io.state(side);
-            let capacitance = self.volume(side, x) / self.chamber.stiffness(pressure);
-            energy += capacitance * pressure * pressure * 0.5;
+            energy += self.chamber.work(io, side * chamber::SIZE);
         }
         energy
     }

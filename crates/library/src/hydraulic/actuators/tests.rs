@@ -3,7 +3,7 @@
 use super::cylinder::{Cylinder, DoubleRodCylinder, SingleActingCylinder};
 use crate::friction::FrictionModel;
 use crate::translational::mass::Mass;
-use fluxline_core::component::{Filter, Physics};
+use fluxline_core::component::{Filter, Law, Physics};
 use fluxline_core::fluid::{ATMOSPHERE, BulkModel, Fluid};
 use fluxline_core::number::Lanes;
 use fluxline_core::testing::{Bench, Surroundings};
@@ -45,7 +45,14 @@ fn mass(mass: f64, start_position: f64) -> Mass {
     Mass {
         mass,
         damping: 0.0,
-        dry_friction: 0.0,
+        friction: FrictionModel::None,
+        coulomb_friction: 0.0,
+        static_friction: None,
+        stribeck_velocity: 0.01,
+        bristle_stiffness: 1e7,
+        bristle_damping: 1e3,
+        inclination: 0.0,
+        restitution: 0.0,
         min_position: -1e300,
         max_position: 1e300,
         start_position,
@@ -201,6 +208,31 @@ fn oil_is_conserved_to_rounding_over_full_strokes() {
             }
         }
     }
+}
+
+#[test]
+fn work_at_the_ports_is_what_the_cylinder_holds() {
+    let error_with = |step: f64| {
+        let held = Cylinder { ambient_pressure: ATMOSPHERE, ..cylinder() };
+        let mut rig = rig(&held, &mass(300.0, 0.1), step);
+        let start = rig.cylinder.energy();
+        let (mut work, mut size) = (0.0, 0.0);
+        for n in 0..(0.5 / step) as usize {
+            rig.waves();
+            let ramp = (n as f64 * step / 0.2).min(1.0);
+            rig.cylinder.impose_flow(0, 4e-4 * ramp);
+            rig.orifice(1, 1e5, 1e-5);
+            rig.motion(0.0);
+            for bond in &rig.cylinder.state.bonds {
+                work += bond.effort * bond.flow * step;
+                size += (bond.effort * bond.flow * step).abs();
+            }
+        }
+        (rig.cylinder.energy() - start - work).abs() / size
+    };
+    let (coarse, fine) = (error_with(2e-4), error_with(1e-4));
+    // sums of T·p·q: first order
+    assert!(fine < 1e-2 && fine < 0.6 * coarse, "{coarse} {fine}");
 }
 
 #[test]
@@ -528,6 +560,60 @@ fn friction_smaller_at_rest_than_in_motion_is_refused() {
         Cylinder { friction: FrictionModel::Stribeck, static_friction: Some(100.0), ..cylinder() };
     let refusal = Bench::within(&odd, &Surroundings::of::<Cylinder>(1e-4)).err().unwrap();
     assert_eq!(refusal.parameter, "static_friction");
+}
+
+/// Efforts, rates and outputs of the continuous law.
+fn law_of<M: Physics>(bench: &Bench<M>, flow: &[f64], x: f64, state: &[f64]) -> [Vec<f64>; 2] {
+    let ports = flow.len();
+    let (mut effort, mut flow) = (vec![0.0; ports], flow.to_vec());
+    let mut displacement = vec![0.0; ports];
+    displacement[ports - 1] = -x;
+    let (mut rate, mut output) = (vec![0.0; state.len()], vec![0.0; 2]);
+    M::law(
+        bench.constants(),
+        &mut Law {
+            effort: &mut effort,
+            flow: &mut flow,
+            displacement: &mut displacement,
+            state,
+            rate: &mut rate,
+            memory: &[0.0; 2],
+            input: &[],
+            output: &mut output,
+            viscosity: &[30e-6; 3][..ports],
+            time: 0.0,
+        },
+    );
+    assert_eq!(output[0], x);
+    [effort, rate]
+}
+
+#[test]
+fn continuous_law_is_the_equations() {
+    let leaking = Cylinder {
+        leakage: 2e-12,
+        viscous_friction: 1500.0,
+        ambient_pressure: ATMOSPHERE,
+        friction: FrictionModel::Coulomb,
+        ..cylinder()
+    };
+    let bench = Bench::new(&leaking, 1e-4);
+    let (x, v, qa, qb) = (0.3, 0.2, 4e-4, -1e-4);
+    let [effort, rate] = law_of(&bench, &[qa, qb, -v], x, &[90e5, 20e5, 0.0]);
+    let leak = 2e-12 * 70e5;
+    let expected_a = BULK_MODULUS / (5e-5 + FULL * x) * (qa - FULL * v - leak);
+    let expected_b = BULK_MODULUS / (5e-5 + RING * (0.5 - x)) * (qb + RING * v + leak);
+    let force = FULL * (90e5 - ATMOSPHERE) - RING * (20e5 - ATMOSPHERE) - 1500.0 * v - 200.0;
+    assert!((rate[0] / expected_a - 1.0).abs() < 1e-12);
+    assert!((rate[1] / expected_b - 1.0).abs() < 1e-12);
+    assert!((effort[2] / force - 1.0).abs() < 1e-12);
+    assert_eq!((effort[0], effort[1]), (90e5, 20e5));
+
+    let bench = Bench::new(&single(), 1e-4);
+    let [effort, _] = law_of(&bench, &[0.0, 0.0], -1e-3, &[ATMOSPHERE, 0.0]);
+    // the spring, relaxed by 1 mm, and the rear stop, 1 mm deep
+    let expected = -500.0 + 2e4 * 1e-3 + 1e9 * 1e-3;
+    assert!((effort[1] / expected - 1.0).abs() < 1e-12, "{}", effort[1]);
 }
 
 /// A mass on a cylinder between two orifices, to one time with a given step.

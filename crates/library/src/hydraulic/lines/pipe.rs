@@ -20,8 +20,7 @@
 //!
 //! Column separation: an end whose pressure falls below the vapour pressure is held there from the
 //! next step on, and the oil that parts from it leaves a cavity that must be filled before pressure
-//! can rise again (discrete vapour cavity; Wylie and Streeter, Fluid Transients in Systems, 1993,
-//! chapter 8). Whether an end that a low wave reaches will part is for its neighbour to decide, so
+//! can rise again (discrete vapour cavity; Wylie and Streeter, Fluid Transients in Systems, 1993). Whether an end that a low wave reaches will part is for its neighbour to decide, so
 //! it shows the pressure of unbroken oil for the one step in which it parts.
 
 use super::friction::{Bore, PipeFriction, PipeFrictionModel};

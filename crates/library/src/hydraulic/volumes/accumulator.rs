@@ -12,8 +12,7 @@ use fluxline_core::{Constants, component};
 /// the vapour pressure. Full, the same stiffness stands behind the end of the stroke. Pressure is a
 /// function of the oil volume alone, so oil and energy are kept in all of these. Having one port it
 /// needs no delay: the trapezoidal rule with the secant of the pressure over the coming step.
-/// The gas exchanges no heat that the exponent does not stand for. Merritt, Hydraulic Control
-/// Systems (1967), section 11.
+/// The gas exchanges no heat that the exponent does not stand for.
 #[component("hydraulic.accumulator", c, constants = AccumulatorConstants, also = "hopsan:HydraulicAckumulator")]
 pub struct Accumulator {
     /// neck
