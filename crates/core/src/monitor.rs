@@ -100,7 +100,8 @@ impl Tally {
         }
     }
 
-    /// p_par = spread over the ends of p(t) + p(t − T) (Pollmeier 3.4, for any number of ends).
+    /// p_par = spread over the ends of (p(t) + p(t − T))/2 (Pollmeier 3.4, for any number of ends):
+    /// the mean of two steps, without which it would mostly show the ringing of neighbours.
     fn parasitic(&mut self, plan: &Plan, state: &State<f64>) {
         let mut previous = self.previous_effort.iter_mut();
         self.last_parasitic = 0.0;
@@ -113,7 +114,7 @@ impl Tally {
                 low = if both < low { both } else { low };
                 high = if both > high { both } else { high };
             }
-            let spread = high - low;
+            let spread = 0.5 * (high - low);
             if spread > worst.0 {
                 *worst = (spread, state.step + 1);
             }

@@ -45,12 +45,13 @@ impl Trace {
         self.times[after - 1] + part * (self.times[after] - self.times[after - 1])
     }
 
-    /// Largest parasitic pressure (3.4) from the opening on, Pa.
+    /// Largest parasitic pressure from the opening on, Pa: the mean difference between the ends over
+    /// two steps (3.4; the factor ½ is lost in print, the text speaks of the average).
     pub fn parasitic(&self) -> f64 {
         let opened = self.flow.iter().position(|&q| q > 0.0).unwrap_or(self.flow.len());
         let apart = |i: usize| self.valve[i] - self.pump[i];
         (opened.max(1)..self.times.len())
-            .map(|i| (apart(i) + apart(i - 1)).abs())
+            .map(|i| 0.5 * (apart(i) + apart(i - 1)).abs())
             .fold(0.0, f64::max)
     }
 

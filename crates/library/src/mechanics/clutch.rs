@@ -49,6 +49,10 @@ impl<T: Num> Slip<T> {
 
 impl<T: Num> Kernel<T> for Slip<T> {
     const ROLE: BalanceRole = BalanceRole::Storage;
+    fn is_lossless(&self) -> bool {
+        false
+    }
+
     const LUMPED: bool = true;
 
     fn law(&self, law: &mut Law<'_, T>) {

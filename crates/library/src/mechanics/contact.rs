@@ -74,6 +74,10 @@ impl<T: Num> Contact<T> {
 
 impl<T: Num> Kernel<T> for Contact<T> {
     const ROLE: BalanceRole = BalanceRole::Storage;
+    fn is_lossless(&self) -> bool {
+        false
+    }
+
     const LUMPED: bool = true;
 
     fn law(&self, law: &mut Law<'_, T>) {
@@ -161,6 +165,9 @@ impl<T: Num> Stop<T> {
 
 impl<T: Num> Kernel<T> for Stop<T> {
     const ROLE: BalanceRole = BalanceRole::Storage;
+    fn is_lossless(&self) -> bool {
+        false
+    }
 
     fn law(&self, law: &mut Law<'_, T>) {
         law.effort[0] = self.force(law.displacement[0], law.flow[0]);

@@ -59,6 +59,10 @@ impl<T: Num> Elastic<T> {
 
 impl<T: Num> Kernel<T> for Elastic<T> {
     const ROLE: BalanceRole = BalanceRole::Storage;
+    fn is_lossless(&self) -> bool {
+        self.damping.first() == 0.0
+    }
+
     const LUMPED: bool = true;
 
     // Both ends' velocities count into the spring, so their sum is the rate of compression.

@@ -20,6 +20,10 @@ pub trait Kernel<T: Num>: Sized {
     const ROLE: BalanceRole;
     /// See [`fluxline_core::component::Physics::is_lumped`].
     const LUMPED: bool = false;
+    /// See [`fluxline_core::component::Physics::is_lossless`].
+    fn is_lossless(&self) -> bool {
+        true
+    }
     /// See [`fluxline_core::component::Physics::law`].
     fn law(&self, law: &mut Law<'_, T>);
     /// See [`fluxline_core::component::Physics::start`].
@@ -82,6 +86,9 @@ macro_rules! physics_of_kernel {
             }
             fn is_lumped(_: &$kernel<f64>) -> bool {
                 <$kernel<f64> as $crate::mechanics::Kernel<f64>>::LUMPED
+            }
+            fn is_lossless(k: &$kernel<f64>) -> bool {
+                $crate::mechanics::Kernel::is_lossless(k)
             }
             const ROLE: ::fluxline_core::component::BalanceRole =
                 <$kernel<f64> as $crate::mechanics::Kernel<f64>>::ROLE;

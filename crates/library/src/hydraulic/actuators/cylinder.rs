@@ -618,6 +618,10 @@ macro_rules! cylinder_physics {
             fn history(k: &CylinderConstants<f64>) -> usize {
                 k.history()
             }
+            // Seals, leakage, cushions and stops take energy.
+            fn is_lossless(_: &CylinderConstants<f64>) -> bool {
+                false
+            }
             const ROLE: BalanceRole = BalanceRole::Storage;
             fn energy<T: Num>(k: &CylinderConstants<T>, io: &Step<'_, T>) -> T {
                 k.energy(io)

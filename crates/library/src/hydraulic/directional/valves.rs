@@ -148,11 +148,7 @@ impl ValveData {
         edges: &[EdgeData],
         environment: &Environment,
     ) -> Result<ValveConstants<f64>, Refusal> {
-        let none = Edge {
-            slope: 0.0,
-            offset: 0.0,
-            leakage: 0.0,
-        };
+        let none = Edge { slope: 0.0, offset: 0.0, leakage: 0.0 };
         let mut constants = ValveConstants {
             spool: self.spool.prepare(environment.step)?,
             law: EdgeLaw::new(self.transition_pressure),
@@ -235,14 +231,7 @@ impl<T: Num> ValveConstants<T> {
             (wave[port], impedance[port]) = (io.wave(port), io.impedance(port));
         }
         let leakage: [T; E] = std::array::from_fn(|e| self.edges[e].leakage);
-        let network = Network {
-            ends,
-            law: &self.law,
-            conductance,
-            leakage,
-            wave,
-            impedance,
-        };
+        let network = Network { ends, law: &self.law, conductance, leakage, wave, impedance };
         // most four-port valves have no edge p–t
         let last = conductance[E - 1] + leakage[E - 1];
         let failed = if E == BYPASS + 1 && !last.gt(T::zero()).any() {
@@ -273,14 +262,9 @@ impl<T: Num> ValveConstants<T> {
         let (from_wave, to_wave) = (io.wave(0) - io.wave(1), io.wave(1) - io.wave(2));
         let difference = T::select(from_p, from_wave, to_wave);
         let other = T::select(from_p, io.impedance(0), io.impedance(2));
-        let through = self
-            .law
-            .flow_between(pa + at, difference, io.impedance(1) + other);
+        let through = self.law.flow_between(pa + at, difference, io.impedance(1) + other);
         let zero = T::zero();
-        let flow = [
-            T::select(from_p, through, zero),
-            T::select(from_p, zero, through),
-        ];
+        let flow = [T::select(from_p, through, zero), T::select(from_p, zero, through)];
         self.settle::<3, 2>(io, &THREE_PORTS, conductance, flow, (pa * at).le(zero));
     }
 
@@ -294,14 +278,9 @@ impl<T: Num> ValveConstants<T> {
         let straight = crossed.le(zero);
         let (fed_wave, drained_wave) = either(straight, io.wave(2), io.wave(3));
         let (fed, drained) = either(straight, io.impedance(2), io.impedance(3));
-        let supply = self
-            .law
-            .flow_between(pa + pb, io.wave(0) - fed_wave, io.impedance(0) + fed);
-        let back = self.law.flow_between(
-            at + bt,
-            drained_wave - io.wave(1),
-            drained + io.impedance(1),
-        );
+        let supply = self.law.flow_between(pa + pb, io.wave(0) - fed_wave, io.impedance(0) + fed);
+        let back =
+            self.law.flow_between(at + bt, drained_wave - io.wave(1), drained + io.impedance(1));
         let (supply_a, supply_b) = either(straight, supply, zero);
         let (back_b, back_a) = either(straight, back, zero);
         let flow = [supply_a, supply_b, back_a, back_b, zero];
@@ -796,18 +775,11 @@ mod tests {
     #[test]
     fn each_edge_passes_its_nominal_flow_at_its_nominal_drop() {
         for lap in [0.0, 0.1, -0.2] {
-            let valve = Valve43 {
-                lap_pa: lap,
-                lap_pb: lap,
-                lap_at: lap,
-                lap_bt: lap,
-                ..servo()
-            };
+            let valve = Valve43 { lap_pa: lap, lap_pb: lap, lap_at: lap, lap_bt: lap, ..servo() };
             let (p, t, high, low) = (Valve43::P, Valve43::T, 105e5, 100e5);
-            for (signal, fed, drained) in [
-                (1.0, Valve43::A, Valve43::B),
-                (-1.0, Valve43::B, Valve43::A),
-            ] {
+            for (signal, fed, drained) in
+                [(1.0, Valve43::A, Valve43::B), (-1.0, Valve43::B, Valve43::A)]
+            {
                 let mut bench = mounted(&valve, signal);
                 bench.line(p, high, 0.0).line(fed, low, 0.0);
                 bench.line(drained, high, 0.0).line(t, low, 0.0).step();
@@ -830,10 +802,7 @@ mod tests {
             ..servo()
         };
         let mut bench = mounted(&valve, 0.6);
-        bench
-            .line(Valve43::P, 200e5, 0.0)
-            .line(Valve43::B, 50e5, 0.0)
-            .step();
+        bench.line(Valve43::P, 200e5, 0.0).line(Valve43::B, 50e5, 0.0).step();
         // C_q·(fraction·π·d)·(travel beyond the lap)·√(2·Δp/ρ), oil of 870 kg/m³
         let slot = 0.67 * 0.5 * std::f64::consts::PI * 0.01 * 1e-3;
         let pa = slot * (0.6 - 0.1) * (2.0 * 200e5 / 870.0f64).sqrt();
@@ -845,48 +814,23 @@ mod tests {
     #[test]
     fn capacity_is_given_exactly_once() {
         let refused = |valve: Valve43| {
-            Bench::within(&valve, &Surroundings::of::<Valve43>(STEP))
-                .err()
-                .expect("refused")
+            Bench::within(&valve, &Surroundings::of::<Valve43>(STEP)).err().expect("refused")
         };
-        let neither = refused(Valve43 {
-            nominal_flow: None,
-            ..servo()
-        });
+        let neither = refused(Valve43 { nominal_flow: None, ..servo() });
         assert_eq!(neither.parameter, "nominal_flow");
-        let both = refused(Valve43 {
-            spool_diameter: Some(0.01),
-            stroke: Some(1e-3),
-            ..servo()
-        });
-        assert!(
-            both.message.contains("40 l/min") && both.message.contains("10 mm"),
-            "{both:?}"
-        );
-        let half = refused(Valve43 {
-            nominal_flow: None,
-            spool_diameter: Some(0.01),
-            ..servo()
-        });
+        let both = refused(Valve43 { spool_diameter: Some(0.01), stroke: Some(1e-3), ..servo() });
+        assert!(both.message.contains("40 l/min") && both.message.contains("10 mm"), "{both:?}");
+        let half = refused(Valve43 { nominal_flow: None, spool_diameter: Some(0.01), ..servo() });
         assert_eq!(half.parameter, "stroke");
-        let laminar = refused(Valve43 {
-            transition_pressure: 8e5,
-            ..servo()
-        });
+        let laminar = refused(Valve43 { transition_pressure: 8e5, ..servo() });
         assert!(laminar.message.contains("8 bar") && laminar.message.contains("5 bar"));
-        let mute = refused(Valve43 {
-            rated_signal: 0.0,
-            ..servo()
-        });
+        let mute = refused(Valve43 { rated_signal: 0.0, ..servo() });
         assert_eq!(mute.parameter, "rated_signal");
     }
 
     #[test]
     fn overlap_blocks_until_the_land_is_passed() {
-        let valve = Valve43 {
-            lap_pa: 0.1,
-            ..servo()
-        };
+        let valve = Valve43 { lap_pa: 0.1, ..servo() };
         for (signal, open) in [(0.05, false), (0.1, false), (0.11, true)] {
             let mut bench = mounted(&valve, signal);
             bench.line(Valve43::P, 100e5, 1e9).step();
@@ -899,20 +843,11 @@ mod tests {
     #[test]
     fn underlapped_centre_holds_consumers_at_half_the_supply_pressure() {
         let u = -0.1;
-        let valve = Valve43 {
-            lap_pa: u,
-            lap_pb: u,
-            lap_at: u,
-            lap_bt: u,
-            ..servo()
-        };
+        let valve = Valve43 { lap_pa: u, lap_pb: u, lap_at: u, lap_bt: u, ..servo() };
         let mut bench = mounted(&valve, 0.0);
         bench.line(Valve43::P, 200e5, 0.0);
         // consumers that take no flow: their waves are what they would be at rest
-        bench
-            .line(Valve43::A, 100e5, 1e10)
-            .line(Valve43::B, 100e5, 1e10)
-            .step();
+        bench.line(Valve43::A, 100e5, 1e10).line(Valve43::B, 100e5, 1e10).step();
         let side = NOMINAL / DROP.sqrt() * (0.1 / 1.1) * 100e5f64.sqrt();
         assert!(near(bench.flow(Valve43::P), -2.0 * side, 1e-9));
         assert!(bench.flow(Valve43::A).abs() < 1e-12 * side);
@@ -924,10 +859,7 @@ mod tests {
         let flows = |centre| {
             let mut bench = mounted(&Valve43 { centre, ..servo() }, 0.0);
             bench.line(Valve43::P, 100e5, 0.0);
-            bench
-                .line(Valve43::A, 50e5, 0.0)
-                .line(Valve43::B, 50e5, 0.0)
-                .step();
+            bench.line(Valve43::A, 50e5, 0.0).line(Valve43::B, 50e5, 0.0).step();
             [Valve43::P, Valve43::T, Valve43::A, Valve43::B].map(|port| bench.flow(port))
         };
         assert_eq!(flows(Centre::Closed), [0.0; 4]);
@@ -940,26 +872,15 @@ mod tests {
         let [p, t, a, b] = flows(Centre::Open);
         assert!(near(t, -p, 1e-12) && p < 0.0 && a.abs() < 1e-15 && b.abs() < 1e-15);
         // away from the centre the passage closes
-        let tandem = Valve43 {
-            centre: Centre::Tandem,
-            ..servo()
-        };
+        let tandem = Valve43 { centre: Centre::Tandem, ..servo() };
         let mut bench = mounted(&tandem, 0.6);
-        bench
-            .line(Valve43::P, 100e5, 0.0)
-            .line(Valve43::A, 100e5, 0.0)
-            .step();
+        bench.line(Valve43::P, 100e5, 0.0).line(Valve43::A, 100e5, 0.0).step();
         assert_eq!(bench.flow(Valve43::P), 0.0);
     }
 
     #[test]
     fn leakage_is_laminar_over_every_edge_and_from_the_pilot() {
-        let valve = Valve43 {
-            leakage: 1e-12,
-            pilot_leakage: 3e-12,
-            lap_pa: 0.1,
-            ..servo()
-        };
+        let valve = Valve43 { leakage: 1e-12, pilot_leakage: 3e-12, lap_pa: 0.1, ..servo() };
         let mut bench = mounted(&valve, 0.0);
         bench
             .line(Valve43::P, 200e5, 0.0)
@@ -967,22 +888,12 @@ mod tests {
             .line(Valve43::B, 50e5, 0.0)
             .step();
         let g = 1e-12;
-        assert!(near(
-            bench.flow(Valve43::P),
-            -g * (120e5 + 150e5) - 3.0 * g * 200e5,
-            1e-12
-        ));
+        assert!(near(bench.flow(Valve43::P), -g * (120e5 + 150e5) - 3.0 * g * 200e5, 1e-12));
         assert!(near(bench.flow(Valve43::A), g * (120e5 - 80e5), 1e-12));
         // through line ends: Q = k·Δc/(1 + k·(Z₁ + Z₂)) (Pollmeier D13)
-        let alone = Valve43 {
-            pilot_leakage: 3e-12,
-            ..servo()
-        };
+        let alone = Valve43 { pilot_leakage: 3e-12, ..servo() };
         let mut bench = mounted(&alone, 0.0);
-        bench
-            .line(Valve43::P, 200e5, 1e10)
-            .line(Valve43::T, 1e5, 2e10)
-            .step();
+        bench.line(Valve43::P, 200e5, 1e10).line(Valve43::T, 1e5, 2e10).step();
         let expected = 3e-12 * 199e5 / (1.0 + 3e-12 * 3e10);
         assert!(near(bench.flow(Valve43::T), expected, 1e-12));
     }
@@ -999,28 +910,14 @@ mod tests {
             gain_at: 1.0,
             gain_bt: 1.0,
         });
-        for (signal, a, b) in [
-            (0.0, -1.0, 1.0),
-            (0.5, 0.0, 0.0),
-            (0.75, 0.5, -0.5),
-            (1.0, 1.0, -1.0),
-        ] {
+        for (signal, a, b) in
+            [(0.0, -1.0, 1.0), (0.5, 0.0, 0.0), (0.75, 0.5, -0.5), (1.0, 1.0, -1.0)]
+        {
             let mut bench = Bench::new(&valve, STEP);
-            bench
-                .input(SIGNAL, signal)
-                .line(Valve42::P, 2.0 * DROP, 0.0);
-            bench
-                .line(Valve42::A, DROP, 0.0)
-                .line(Valve42::B, DROP, 0.0)
-                .step();
-            assert!(
-                (bench.flow(Valve42::A) - a * NOMINAL).abs() < 1e-12 * NOMINAL,
-                "{signal}"
-            );
-            assert!(
-                (bench.flow(Valve42::B) - b * NOMINAL).abs() < 1e-12 * NOMINAL,
-                "{signal}"
-            );
+            bench.input(SIGNAL, signal).line(Valve42::P, 2.0 * DROP, 0.0);
+            bench.line(Valve42::A, DROP, 0.0).line(Valve42::B, DROP, 0.0).step();
+            assert!((bench.flow(Valve42::A) - a * NOMINAL).abs() < 1e-12 * NOMINAL, "{signal}");
+            assert!((bench.flow(Valve42::B) - b * NOMINAL).abs() < 1e-12 * NOMINAL, "{signal}");
         }
         for normally_open in [false, true] {
             let three = like_servo!(Valve32 {
@@ -1030,11 +927,8 @@ mod tests {
                 gain_pa: 1.0,
                 gain_at: 1.0,
             });
-            let two = like_servo!(Valve22 {
-                normally_open: normally_open,
-                lap_pa: 0.0,
-                gain_pa: 1.0
-            });
+            let two =
+                like_servo!(Valve22 { normally_open: normally_open, lap_pa: 0.0, gain_pa: 1.0 });
             for signal in [0.0, 1.0] {
                 let fed = (signal == 1.0) != normally_open;
                 let mut bench = Bench::new(&three, STEP);
@@ -1055,12 +949,8 @@ mod tests {
                 assert!((bench.flow(Valve22::A) - expected).abs() < 1e-12 * NOMINAL);
             }
         }
-        let proportional = like_servo!(Valve33 {
-            lap_pa: 0.0,
-            lap_at: 0.0,
-            gain_pa: 1.0,
-            gain_at: 1.0
-        });
+        let proportional =
+            like_servo!(Valve33 { lap_pa: 0.0, lap_at: 0.0, gain_pa: 1.0, gain_at: 1.0 });
         let mut bench = Bench::new(&proportional, STEP);
         bench
             .input(SIGNAL, -0.5)
@@ -1074,10 +964,7 @@ mod tests {
     #[test]
     fn closed_edges_and_zero_drops_pass_nothing() {
         let mut bench = mounted(&servo(), 0.0);
-        bench
-            .line(Valve43::P, 200e5, 1e12)
-            .line(Valve43::A, 10e5, 0.0)
-            .step();
+        bench.line(Valve43::P, 200e5, 1e12).line(Valve43::A, 10e5, 0.0).step();
         assert_eq!(bench.flow(Valve43::A), 0.0);
         assert_eq!(bench.effort(Valve43::P), 200e5);
         for port in 0..4 {
@@ -1092,10 +979,7 @@ mod tests {
     #[test]
     fn second_order_spool_follows_the_closed_form_with_order_two() {
         let error = |step: f64| {
-            let valve = Valve43 {
-                dynamics: SpoolDynamics::SecondOrder,
-                ..servo()
-            };
+            let valve = Valve43 { dynamics: SpoolDynamics::SecondOrder, ..servo() };
             let mut bench = Bench::new(&valve, step);
             bench.input(SIGNAL, 0.8);
             // the acceleration at t = 0+, as the start of a run leaves it
@@ -1116,27 +1000,17 @@ mod tests {
 
     #[test]
     fn rate_limit_makes_a_ramp_for_every_kind_of_spool() {
-        for dynamics in [
-            SpoolDynamics::None,
-            SpoolDynamics::FirstOrder,
-            SpoolDynamics::SecondOrder,
-        ] {
-            let valve = Valve43 {
-                dynamics,
-                natural_frequency: 2000.0,
-                max_rate: Some(20.0),
-                ..servo()
-            };
+        for dynamics in [SpoolDynamics::None, SpoolDynamics::FirstOrder, SpoolDynamics::SecondOrder]
+        {
+            let valve =
+                Valve43 { dynamics, natural_frequency: 2000.0, max_rate: Some(20.0), ..servo() };
             let mut bench = mounted(&valve, 1.0);
             for _ in 0..250 {
                 bench.step();
             }
             // 20 strokes/s for 25 ms, less the time to reach that speed (a few 1/ω)
             let x = bench.get_state(X);
-            assert!(
-                x <= 0.5 + 1e-12 && x > 0.5 - 20.0 * 3.0 / 2000.0,
-                "{dynamics:?} {x}"
-            );
+            assert!(x <= 0.5 + 1e-12 && x > 0.5 - 20.0 * 3.0 / 2000.0, "{dynamics:?} {x}");
             for _ in 0..1000 {
                 bench.step();
             }
@@ -1146,16 +1020,9 @@ mod tests {
 
     #[test]
     fn spool_stops_at_the_end_of_its_stroke_and_is_counted() {
-        for dynamics in [
-            SpoolDynamics::None,
-            SpoolDynamics::FirstOrder,
-            SpoolDynamics::SecondOrder,
-        ] {
-            let valve = Valve43 {
-                dynamics,
-                damping: 0.2,
-                ..servo()
-            };
+        for dynamics in [SpoolDynamics::None, SpoolDynamics::FirstOrder, SpoolDynamics::SecondOrder]
+        {
+            let valve = Valve43 { dynamics, damping: 0.2, ..servo() };
             let mut bench = mounted(&valve, 1.0);
             let counted = |bench: &Bench<Valve43>| bench.state.states[4 + LIMITED];
             for _ in 0..2000 {
@@ -1163,10 +1030,7 @@ mod tests {
                 assert!(bench.get_state(X) <= 1.0);
             }
             // full signal alone is no limit; an underdamped spool meets the stop
-            assert_eq!(
-                counted(&bench) > 0.0,
-                dynamics == SpoolDynamics::SecondOrder
-            );
+            assert_eq!(counted(&bench) > 0.0, dynamics == SpoolDynamics::SecondOrder);
             assert!((bench.get_state(X) - 1.0).abs() < 1e-6);
             let before = counted(&bench);
             bench.input(SIGNAL, 1.5).step();
@@ -1176,44 +1040,25 @@ mod tests {
 
     #[test]
     fn dead_band_and_hysteresis_act_on_the_command() {
-        let mut bench = mounted(
-            &Valve43 {
-                dead_band: 0.2,
-                rated_signal: 10.0,
-                ..servo()
-            },
-            1.9,
-        );
+        let mut bench = mounted(&Valve43 { dead_band: 0.2, rated_signal: 10.0, ..servo() }, 1.9);
         bench.step();
         assert_eq!(bench.get_state(X), 0.0);
         bench.input(SIGNAL, -6.0).step();
         assert!((bench.get_state(X) + 0.5).abs() < 1e-12);
         bench.input(SIGNAL, 10.0).step();
         assert!((bench.get_state(X) - 1.0).abs() < 1e-12);
-        let mut bench = mounted(
-            &Valve43 {
-                hysteresis: 0.1,
-                ..servo()
-            },
-            0.5,
-        );
+        let mut bench = mounted(&Valve43 { hysteresis: 0.1, ..servo() }, 0.5);
         bench.step();
         assert!((bench.get_state(X) - 0.45).abs() < 1e-12);
         bench.input(SIGNAL, 0.42).step();
-        assert!(
-            (bench.get_state(X) - 0.45).abs() < 1e-12,
-            "within the width nothing moves"
-        );
+        assert!((bench.get_state(X) - 0.45).abs() < 1e-12, "within the width nothing moves");
         bench.input(SIGNAL, 0.2).step();
         assert!((bench.get_state(X) - 0.25).abs() < 1e-12);
         assert_eq!(bench.state.states[4 + COMMAND], bench.get_state(X));
     }
 
     fn dynamics() -> impl Strategy<Value = SpoolDynamics> {
-        prop_oneof![
-            Just(SpoolDynamics::FirstOrder),
-            Just(SpoolDynamics::SecondOrder)
-        ]
+        prop_oneof![Just(SpoolDynamics::FirstOrder), Just(SpoolDynamics::SecondOrder)]
     }
     fn lap() -> impl Strategy<Value = f64> {
         prop_oneof![-0.3..0.0f64, Just(0.0), 0.0..0.1f64]
@@ -1290,21 +1135,13 @@ mod tests {
         ($name:ident, $valve:expr, $signal:expr) => {{
             let valve = $valve;
             let lines = vec![(0.0..300e5, 1e8..1e11); $name::DECLARATION.ports.len()];
-            let around = Around {
-                inputs: &[$signal],
-                lines: &lines,
-            };
+            let around = Around { inputs: &[$signal], lines: &lines };
             let states = [(0.1..0.9, -20.0..20.0), (0.0..0.0, 0.0..0.0)];
             assert!(
                 own_step_equals_the_generic_step(&valve(-0.2, 1e-12), &around, &states, 1e-7) > 100
             );
             lanes_give_the_bits_of_scalars(
-                [
-                    valve(0.1, 0.0),
-                    valve(-0.3, 0.0),
-                    valve(0.0, 1e-12),
-                    valve(-0.1, 1e-13),
-                ],
+                [valve(0.1, 0.0), valve(-0.3, 0.0), valve(0.0, 1e-12), valve(-0.1, 1e-13)],
                 &around,
             );
         }};
@@ -1318,11 +1155,7 @@ mod tests {
             |lap, leakage| Valve22 {
                 dynamics,
                 leakage,
-                ..like_servo!(Valve22 {
-                    normally_open: true,
-                    lap_pa: lap,
-                    gain_pa: 0.5
-                })
+                ..like_servo!(Valve22 { normally_open: true, lap_pa: lap, gain_pa: 0.5 })
             },
             -0.1..1.1
         );
@@ -1346,12 +1179,7 @@ mod tests {
             |lap, leakage| Valve33 {
                 dynamics,
                 leakage,
-                ..like_servo!(Valve33 {
-                    lap_pa: lap,
-                    lap_at: lap,
-                    gain_pa: 0.5,
-                    gain_at: 1.0
-                })
+                ..like_servo!(Valve33 { lap_pa: lap, lap_at: lap, gain_pa: 0.5, gain_at: 1.0 })
             },
             -1.1..1.1
         );

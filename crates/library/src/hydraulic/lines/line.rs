@@ -77,6 +77,9 @@ macro_rules! pipe_physics {
         fn is_lumped(k: &Pipe<f64>) -> bool {
             k.is_lumped()
         }
+        fn is_lossless(k: &Pipe<f64>) -> bool {
+            k.is_lossless()
+        }
         const ROLE: BalanceRole = BalanceRole::Storage;
         fn energy<T: Num>(k: &Pipe<T>, io: &Step<'_, T>) -> T {
             k.energy(io)

@@ -94,6 +94,11 @@ pub struct Pipe<T> {
 }
 
 impl Pipe<f64> {
+    /// Without friction and without a wall that gives back late.
+    pub fn is_lossless(&self) -> bool {
+        self.friction.is_none() && !self.has_slow_wall
+    }
+
     /// Prepares a pipe for its surroundings.
     pub fn new(p: &PipeParameters, environment: &Environment) -> Self {
         let (dt, ends, fluid) = (environment.step, environment.bonds, environment.fluid);

@@ -237,6 +237,10 @@ impl Physics for Accumulator {
 
     const ROLE: BalanceRole = BalanceRole::Storage;
 
+    fn is_lossless(k: &AccumulatorConstants<f64>) -> bool {
+        k.laminar == 0.0 && k.turbulent == 0.0
+    }
+
     /// ∫ p dV from empty.
     fn energy<T: Num>(k: &AccumulatorConstants<T>, io: &Step<'_, T>) -> T {
         let volume = io.state(Self::OIL_VOLUME) + io.flow(Self::PORT) * k.half_step;
