@@ -50,11 +50,11 @@ pub struct RunSettings {
     /// T — time step [s]
     #[parameter(default = "0.1 ms", min = ">0 s")]
     pub step: f64,
-    /// – — filter of lumped lines: none, wave or pressure [–]
-    #[parameter(default = "none")]
+    /// – — filter of lumped oil lines, which damps their parasitic resonance: none, wave or pressure [–]
+    #[parameter(default = "wave")]
     pub filter: FilterKind,
     /// α — filter factor [–]
-    #[parameter(default = 0.2, min = 0, max = "<1")]
+    #[parameter(default = 0.1, min = 0, max = "<1")]
     pub filter_factor: f64,
     /// – — begin with the given values, or at rest [–]
     #[parameter(default = "values")]

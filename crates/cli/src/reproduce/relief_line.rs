@@ -73,6 +73,7 @@ pub(super) fn simulate(
     let mut circuit = Builder::new(registry);
     let settings = &mut circuit.circuit;
     (settings.run.step, settings.run.filter, settings.run.start_pressure) = (step, filter, 0.0);
+    settings.run.filter_factor = 0.2;
     let fluid = &mut settings.fluids[0];
     (fluid.density, fluid.bulk_modulus, fluid.vapour_pressure) = (890.0, BULK_MODULUS, 0.0);
     circuit.add("pump", "hydraulic.flow_source", &[("flow", "10 l/min")]);

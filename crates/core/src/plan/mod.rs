@@ -4,7 +4,7 @@ pub mod junctions;
 pub mod order;
 
 use crate::circuit::{Circuit, Instance, Registry, Source};
-use crate::component::{BalanceRole, Environment, Prepared, Wiring};
+use crate::component::{BalanceRole, Environment, Filter, Prepared, Wiring};
 use crate::declare::{Causality, Counts, Side, Value};
 use crate::domain::{Domain, Role};
 use crate::engine::{Junction, RateGroup};
@@ -430,7 +430,8 @@ fn assemble(
             fluid: &circuit.fluids[instance.fluid],
             start_pressure: circuit.run.start_pressure,
             bonds: bonds[index].len(),
-            filter,
+            // Motion must not be damped by numerics: springs and shafts stay undamped.
+            filter: if holds_oil(instance) { filter } else { Filter::None },
         };
         let built = (instance.kind.build)(&instance.values);
         match built.map(|c| c.prepare(&environment)) {
@@ -699,6 +700,11 @@ fn assemble(
         thermal.measure(&plan.rates[0].c, &mut plan.initial);
     }
     Some(plan)
+}
+
+/// Has a port for oil.
+fn holds_oil(instance: &Instance) -> bool {
+    instance.declaration().ports.iter().any(|p| p.domain == Domain::Hydraulic)
 }
 
 /// Start value of a state: a parameter's value or a quantity.
