@@ -280,8 +280,13 @@ impl Session {
         let is_fresh = from.is_none();
         let mut state = from.unwrap_or_else(|| plan.initial.clone());
         let run = &self.circuit.run;
-        let rest = (run.begin == Begin::Rest && is_fresh)
-            .then(|| come_to_rest(plan, &mut state, run.rest_limit, run.rest_tolerance));
+        let rest = (run.begin == Begin::Rest && is_fresh).then(|| {
+            let steps = self.steps();
+            let at_start = Progress { step: 0, steps, time: plan.start };
+            come_to_rest(plan, &mut state, run.rest_limit, run.rest_tolerance, || {
+                watcher.go_on(at_start)
+            })
+        });
         if let Some(rest) = rest.as_ref().filter(|rest| !rest.reached) {
             let failure = self.not_at_rest(rest);
             return Completed {

@@ -174,22 +174,22 @@ impl RateGroup {
             state.signals[*to as usize] = slot.read(state);
         }
     }
-    fn signals(&self, state: &mut State<f64>, clock: Clock) {
+    fn signals(&self, state: &mut State<f64>, clock: Clock, step: &mut impl Stepper) {
         for group in &self.s {
-            group.step(state, clock);
+            step(group.as_ref(), state, clock);
         }
     }
-    fn waves(&self, state: &mut State<f64>, clock: Clock) {
+    fn waves(&self, state: &mut State<f64>, clock: Clock, step: &mut impl Stepper) {
         for group in &self.c {
-            group.step(state, clock);
+            step(group.as_ref(), state, clock);
         }
     }
-    fn flows(&self, state: &mut State<f64>, clock: Clock) {
+    fn flows(&self, state: &mut State<f64>, clock: Clock, step: &mut impl Stepper) {
         for junction in &self.junctions {
             junction.gather(&mut state.bonds, clock.dt);
         }
         for group in &self.q {
-            group.step(state, clock);
+            step(group.as_ref(), state, clock);
         }
         for junction in &self.junctions {
             junction.scatter(&mut state.bonds);
@@ -197,17 +197,26 @@ impl RateGroup {
     }
 }
 
+/// How a group is stepped: all at once, or one by one to find who went wrong.
+trait Stepper: FnMut(&dyn Group<f64>, &mut State<f64>, Clock) {}
+impl<F: FnMut(&dyn Group<f64>, &mut State<f64>, Clock)> Stepper for F {}
+
 /// One main step. `frozen` holds time at the start, to come to rest.
 pub fn step(plan: &Plan, state: &mut State<f64>, tally: &mut Tally, frozen: bool) {
-    let begin = plan.start + state.step as f64 * plan.step;
     // Time is start + n·step, never accumulated.
+    let begin = plan.start + state.step as f64 * plan.step;
     let end = plan.start + (state.step + 1) as f64 * plan.step;
-    step_between(plan, state, tally, begin, end, frozen);
+    step_between(plan, state, tally, (begin, end), frozen, &mut all_at_once);
 }
 
 /// One step from a given time, for a step that varies.
 pub fn step_at(plan: &Plan, state: &mut State<f64>, tally: &mut Tally, begin: f64) {
-    step_between(plan, state, tally, begin, begin + plan.step, false);
+    step_between(plan, state, tally, (begin, begin + plan.step), false, &mut all_at_once);
+}
+
+#[inline(always)]
+fn all_at_once(group: &dyn Group<f64>, state: &mut State<f64>, clock: Clock) {
+    group.step(state, clock);
 }
 
 #[inline(always)]
@@ -215,28 +224,29 @@ fn step_between(
     plan: &Plan,
     state: &mut State<f64>,
     tally: &mut Tally,
-    begin: f64,
-    end: f64,
+    (begin, end): (f64, f64),
     frozen: bool,
+    stepper: &mut impl Stepper,
 ) {
     let tick = state.step + state.rest_steps + 1;
     let main = &plan.rates[0];
     let time = if frozen { plan.start } else { end };
     let clock = Clock { time, dt: plan.step, tick };
     main.publish(state);
-    main.signals(state, clock);
-    main.waves(state, clock);
+    main.signals(state, clock, stepper);
+    main.waves(state, clock, stepper);
     for (rate, fast) in plan.rates.iter().enumerate().skip(1) {
         let n = fast.divisor;
         let dt = plan.step / f64::from(n);
         tally.border_flow[rate].fill(0.0);
         for sub in 0..n {
             let time = if frozen { plan.start } else { begin + f64::from(sub + 1) * dt };
-            let clock = Clock { time, dt, tick: (tick - 1) * u64::from(n) + u64::from(sub) + 1 };
+            let tick = (tick - 1) * u64::from(n) + u64::from(sub) + 1;
+            let clock = Clock { time, dt, tick };
             fast.publish(state);
-            fast.signals(state, clock);
-            fast.waves(state, clock);
-            fast.flows(state, clock);
+            fast.signals(state, clock, stepper);
+            fast.waves(state, clock, stepper);
+            fast.flows(state, clock, stepper);
             for (sum, &bond) in tally.border_flow[rate].iter_mut().zip(&fast.borders) {
                 *sum += state.bonds[bond as usize].flow;
             }
@@ -247,7 +257,7 @@ fn step_between(
             state.bonds[bond as usize].flow = sum / f64::from(n);
         }
     }
-    main.flows(state, clock);
+    main.flows(state, clock, stepper);
     tally.after(plan, 0, state, plan.step);
     if let Some(thermal) = &plan.thermal {
         thermal.step(state, plan.step);
@@ -260,67 +270,29 @@ fn step_between(
 pub struct Offence {
     /// Component index.
     pub component: u32,
-    /// Step number.
-    pub step: u64,
     /// Time, s.
     pub time: f64,
 }
 
 /// Repeats a main step component by component and names the first whose numbers are not sound.
-/// Sub-steps are repeated as in [`step`].
 pub fn trace(
     plan: &Plan,
     state: &mut State<f64>,
+    begin: f64,
     sound: &dyn Fn(&Plan, &State<f64>, u32) -> bool,
 ) -> Option<Offence> {
-    let tick = state.step + state.rest_steps + 1;
-    let number = state.step + 1;
     let mut found = None;
-    let mut run = |groups: &[Box<dyn Group<f64>>], state: &mut State<f64>, clock: Clock| {
-        for group in groups {
-            for i in 0..group.len() {
-                group.step_one(i, state, clock);
-                let component = group.wiring(i).component;
-                if found.is_none() && !sound(plan, state, component) {
-                    found = Some(Offence { component, step: number, time: clock.time });
-                }
+    let mut one_by_one = |group: &dyn Group<f64>, state: &mut State<f64>, clock: Clock| {
+        for i in 0..group.len() {
+            group.step_one(i, state, clock);
+            let component = group.wiring(i).component;
+            if found.is_none() && !sound(plan, state, component) {
+                found = Some(Offence { component, time: clock.time });
             }
         }
     };
-    let main = &plan.rates[0];
-    let begin = plan.start + state.step as f64 * plan.step;
-    let clock = Clock { time: plan.start + number as f64 * plan.step, dt: plan.step, tick };
-    main.publish(state);
-    run(&main.s, state, clock);
-    run(&main.c, state, clock);
-    for fast in &plan.rates[1..] {
-        let n = fast.divisor;
-        let dt = plan.step / f64::from(n);
-        for sub in 0..n {
-            let clock = Clock {
-                time: begin + f64::from(sub + 1) * dt,
-                dt,
-                tick: (tick - 1) * u64::from(n) + u64::from(sub) + 1,
-            };
-            fast.publish(state);
-            run(&fast.s, state, clock);
-            run(&fast.c, state, clock);
-            for junction in &fast.junctions {
-                junction.gather(&mut state.bonds, clock.dt);
-            }
-            run(&fast.q, state, clock);
-            for junction in &fast.junctions {
-                junction.scatter(&mut state.bonds);
-            }
-        }
-    }
-    for junction in &main.junctions {
-        junction.gather(&mut state.bonds, clock.dt);
-    }
-    run(&main.q, state, clock);
-    for junction in &main.junctions {
-        junction.scatter(&mut state.bonds);
-    }
-    state.step = number;
+    let mut tally = Tally::new(plan, state, false);
+    let times = (begin, begin + plan.step);
+    step_between(plan, state, &mut tally, times, false, &mut one_by_one);
     found
 }

@@ -122,7 +122,7 @@ pub fn run(
             }
         }
         if (!is_sound || !sound_state(state))
-            && let Some(divergence) = trace(plan, state, &good)
+            && let Some(divergence) = trace(plan, state, &good, &time_of)
         {
             ended = Ended::Diverged(divergence);
             break;
@@ -161,7 +161,12 @@ pub(crate) fn sound_state(state: &State<f64>) -> bool {
 
 /// Goes back to the last sound state and repeats step by step to find who went wrong first; leaves
 /// the state at the last good step.
-pub(crate) fn trace(plan: &Plan, state: &mut State<f64>, good: &State<f64>) -> Option<Divergence> {
+pub(crate) fn trace(
+    plan: &Plan,
+    state: &mut State<f64>,
+    good: &State<f64>,
+    time_of: &dyn Fn(u64) -> f64,
+) -> Option<Divergence> {
     let bad = state.step;
     state.copy_from(good);
     let mut last = good.clone();
@@ -170,7 +175,8 @@ pub(crate) fn trace(plan: &Plan, state: &mut State<f64>, good: &State<f64>) -> O
     };
     while state.step < bad {
         last.copy_from(state);
-        let offence = engine::trace(plan, state, &component_is_sound);
+        let begin = time_of(state.step);
+        let offence = engine::trace(plan, state, begin, &component_is_sound);
         if let Some(Offence { component, time, .. }) = offence {
             let variables = variables_of(plan, component);
             let culprit =
@@ -183,7 +189,7 @@ pub(crate) fn trace(plan: &Plan, state: &mut State<f64>, good: &State<f64>) -> O
                 last_value: culprit.map_or(f64::NAN, |v| v.slot.read(&last)),
                 time,
                 last_good_step: last.step,
-                last_good_time: plan.start + last.step as f64 * plan.step,
+                last_good_time: time_of(last.step),
             };
             state.copy_from(&last);
             return Some(divergence);

@@ -83,7 +83,15 @@ pub struct Rest {
 }
 
 /// Runs with time held at the start until pressures, forces and flows stand still.
-pub fn come_to_rest(plan: &Plan, state: &mut State<f64>, limit: f64, tolerance: f64) -> Rest {
+///
+/// `go_on` is asked now and then and ends the attempt when it returns false.
+pub fn come_to_rest(
+    plan: &Plan,
+    state: &mut State<f64>,
+    limit: f64,
+    tolerance: f64,
+    mut go_on: impl FnMut() -> bool,
+) -> Rest {
     let mut tally = Tally::new(plan, state, false);
     let mut before = state.clone();
     // Compare over a hundredth of a second or ten steps: long enough to see slow drifts. Between
@@ -106,7 +114,7 @@ pub fn come_to_rest(plan: &Plan, state: &mut State<f64>, limit: f64, tolerance: 
         taken += interval;
         rest.time = taken as f64 * plan.step;
         (rest.residual, rest.component) = drift(plan, &before, state, interval as f64 * plan.step);
-        if !rest.residual.is_finite() {
+        if !rest.residual.is_finite() || !go_on() {
             break;
         }
         quiet = if rest.residual < tolerance { quiet + interval } else { 0 };

@@ -119,8 +119,6 @@ impl Ladder {
             let plan = &self.plans[rung];
             before.copy_from(state);
             before_tally.clone_from(&tally);
-            // The engine counts time in steps of its own plan.
-            state.step = 0;
             let begin = finest.start + tick as f64 * unit;
             engine::step_at(plan, state, &mut tally, begin);
             if tally.last_parasitic > self.limit && rung > 0 {
@@ -132,8 +130,14 @@ impl Ladder {
                 usage.rejected += 1;
                 continue;
             }
+            if !sound_state(state) {
+                let time_of = |_| begin;
+                if let Some(divergence) = trace(plan, state, &before, &time_of) {
+                    ended = Ended::Diverged(divergence);
+                }
+                break;
+            }
             usage.above_limit += u64::from(tally.last_parasitic > self.limit);
-            state.step = before.step + 1;
             tick += 1 << rung;
             usage.taken += 1;
             usage.smallest = usage.smallest.min(plan.step);
@@ -152,20 +156,11 @@ impl Ladder {
                 rung += 1;
                 quiet = 0;
             }
-            if usage.taken.is_multiple_of(256) {
-                if !sound_state(state) {
-                    break;
-                }
-                if !go_on(Progress { step: tick, steps: ticks, time }) {
-                    ended = Ended::Interrupted { time };
-                    break;
-                }
-            }
-        }
-        if !sound_state(state) {
-            before.step = 0;
-            if let Some(divergence) = trace(&self.plans[rung], state, &before) {
-                ended = Ended::Diverged(divergence);
+            if usage.taken.is_multiple_of(256)
+                && !go_on(Progress { step: tick, steps: ticks, time })
+            {
+                ended = Ended::Interrupted { time };
+                break;
             }
         }
         let mut verdict = Verdict::new(finest, state, &tally);

@@ -175,6 +175,32 @@ impl<T: Num> Store<T> {
         }
     }
 
+    /// Takes over from a store with another step. The flows of the last step lasted for the old
+    /// step but will be added for the new one: the difference is added now, to the waves or, where
+    /// one is open, to the cavity (an index of memory).
+    pub fn change_step(&self, old: &Self, io: &mut Step<'_, T>, cavity: Option<usize>) {
+        let mut flow = T::zero();
+        for i in 0..self.ends {
+            flow += io.flow(i);
+        }
+        let late = flow * (old.dt - self.dt);
+        let never = T::zero().lt(T::zero());
+        let open = cavity.map_or(never, |cavity| io.memory(cavity).gt(T::zero()));
+        if let Some(cavity) = cavity {
+            let filled = io.memory(cavity) - T::select(open, late, T::zero());
+            io.set_memory(cavity, filled);
+        }
+        let shift = T::select(open, T::zero(), late / self.capacitance);
+        self.correct_waves(old.impedance, io);
+        for i in 0..self.ends {
+            let wave = io.wave(i) + shift;
+            io.set_wave(i, wave, T::select(open, T::zero(), self.impedance));
+            if self.filters_pressure {
+                io.history()[i] += shift;
+            }
+        }
+    }
+
     /// Cavitation of a liquid store: a floor at the vapour pressure with the missing oil kept as a
     /// cavity, which must be filled before pressure can rise again.
     ///

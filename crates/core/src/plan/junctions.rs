@@ -49,6 +49,8 @@ pub struct Layout {
 struct Draft {
     ends: Vec<End>,
     span: Option<Span>,
+    /// One of the ends is that of a line which the file gives.
+    has_line: bool,
 }
 
 /// Works out the junctions of a circuit; problems go to `problems`.
@@ -82,7 +84,7 @@ pub fn lay_out(circuit: &Circuit, registry: &Registry, problems: &mut Diagnostic
             continue;
         }
         match &connection.line {
-            None => drafts.push(Draft { ends, span: connection.span }),
+            None => drafts.push(Draft { ends, span: connection.span, has_line: false }),
             Some(line) => {
                 let index = circuit.components.len() + layout.lines.len();
                 let parts = line_ends(line, index, ends.len());
@@ -104,7 +106,11 @@ pub fn lay_out(circuit: &Circuit, registry: &Registry, problems: &mut Diagnostic
                 layout.lines.push(line.clone());
                 layout.places.insert(index, ends.len() as u32);
                 for (end, part) in ends.into_iter().zip(parts) {
-                    drafts.push(Draft { ends: vec![end, part], span: connection.span });
+                    drafts.push(Draft {
+                        ends: vec![end, part],
+                        span: connection.span,
+                        has_line: true,
+                    });
                 }
             }
         }
@@ -274,6 +280,12 @@ fn merge(circuit: &Circuit, drafts: Vec<Draft>) -> Vec<Draft> {
     let mut ends: Vec<Vec<End>> = merged.iter().map(|_| Vec::new()).collect();
     for i in 0..merged.len() {
         let home = find(&mut root, i);
+        // Messages are about a connection that leaves its line to the defaults, if there is one.
+        if merged[home].has_line && !merged[i].has_line {
+            merged[home].span = merged[i].span;
+        }
+        let has_line = merged[home].has_line || merged[i].has_line;
+        merged[home].has_line = has_line;
         for end in std::mem::take(&mut merged[i].ends) {
             let known = ends[home]
                 .iter()
@@ -287,7 +299,7 @@ fn merge(circuit: &Circuit, drafts: Vec<Draft>) -> Vec<Draft> {
         .into_iter()
         .zip(ends)
         .filter(|(_, ends)| !ends.is_empty())
-        .map(|(draft, ends)| Draft { ends, span: draft.span })
+        .map(|(draft, ends)| Draft { ends, ..draft })
         .collect()
 }
 
@@ -321,15 +333,21 @@ fn settle(
         let Some(end) = draft.ends.first() else {
             return;
         };
-        let instance = instance_of(circuit, &layout.lines, end);
-        let name = format!("{}.{}", instance.name, instance.declaration().ports[end.port].name);
-        problems.push(
-            Diagnostic::error(
+        let name = |end: &End| line_place(instance_of(circuit, &layout.lines, end), end);
+        let problem = match qs.first().or(meeting.c.first()) {
+            Some(only) => Diagnostic::error(
                 Code::SinglePortConnection,
-                format!("the connection has only one port to hold on to, `{name}`"),
-            )
-            .at_if(draft.span.or(end.span), "nothing at the other end")
-            .help("name a second port in `to`; a sensor alone is not one"),
+                format!("`{}` is joined to sensors only", name(only)),
+            ),
+            None => Diagnostic::error(
+                Code::SinglePortConnection,
+                format!("`{}` is a sensor, and there is nothing to look at", name(end)),
+            ),
+        };
+        problems.push(
+            problem
+                .at_if(draft.span.or(end.span), "sensors take no part in a connection")
+                .help("name the ports between which power flows; a sensor joins one of their connections"),
         );
         return;
     }
@@ -378,14 +396,22 @@ fn settle(
         fluxline_units::Quantity::parse(&format!("{x:e} {unit}"))
             .map_or(format!("{x} {unit}"), |q| q.to_string())
     });
-    problems.push(
-        Diagnostic::warning(
-            Code::DefaultLineVolume,
-            format!("the connection at `{}` uses the default line, {} {shown}", line_place(first, &qs[0]), line.declaration().name),
-        )
-        .at_if(draft.span, "no line is given here")
-        .help("give it one: `line = { length = \"1 m\", bore = \"12 mm\" }`, or set the default under [lines]"),
-    );
+    let warning = Diagnostic::warning(
+        Code::DefaultLineVolume,
+        format!(
+            "the connection at `{}` uses the default line, {} {shown}",
+            line_place(first, &qs[0]),
+            line.declaration().name
+        ),
+    )
+    .at_if(draft.span, "no line is given here");
+    problems.push(match draft.has_line {
+        true => warning
+            .note("it joins a port that has a line already; the default stands between the two")
+            .help("to branch off that line, name all ports in its connection: `to = [\"relief.inlet\", \"valve.p\"]`"),
+        false => warning
+            .help("give it one: `line = { length = \"1 m\", bore = \"12 mm\" }`, or set the default under [lines]"),
+    });
     layout.lines.push(line);
     layout.places.insert(index, ends as u32);
     for (i, (q, part)) in qs.iter().zip(&parts).enumerate() {
@@ -439,6 +465,10 @@ fn make_default_line(
 /// Ports that must be connected and are not.
 pub fn find_loose_ends(circuit: &Circuit, layout: &Layout, problems: &mut Diagnostics) {
     let mut connected: HashMap<(usize, usize), ()> = HashMap::new();
+    // A connection that was refused has an error of its own.
+    for end in circuit.connections.iter().flat_map(|connection| &connection.ends) {
+        connected.insert((end.component, end.port), ());
+    }
     for meeting in &layout.meetings {
         for end in meeting.q.iter().chain(&meeting.c).chain(&meeting.observers) {
             connected.insert((end.component, end.port), ());
@@ -459,8 +489,14 @@ pub fn find_loose_ends(circuit: &Circuit, layout: &Layout, problems: &mut Diagno
                     problem = problem.on(Place::component(&instance.name).port(declared.name));
                 }
                 let cure = match declared.domain {
-                    Domain::Hydraulic => "connect it, to a `hydraulic.tank` if it leads outside",
-                    _ => "connect it",
+                    Domain::Hydraulic if !declared.observes => format!(
+                        "add a `[[connect]]` with \"{}.{}\"; to a `hydraulic.tank` if it leads outside",
+                        instance.name, declared.name
+                    ),
+                    _ => format!(
+                        "add a `[[connect]]` with \"{}.{}\"",
+                        instance.name, declared.name
+                    ),
                 };
                 problems.push(problem.help(cure));
             }

@@ -4,7 +4,7 @@ pub mod junctions;
 pub mod order;
 
 use crate::circuit::{Circuit, Instance, Registry, Source};
-use crate::component::{BalanceRole, Environment, Filter, Prepared, Wiring};
+use crate::component::{BalanceRole, Environment, Filter, Prepared, Refusal, Wiring};
 use crate::declare::{Causality, Counts, Side, Value};
 use crate::domain::{Domain, Role};
 use crate::engine::{Junction, RateGroup};
@@ -107,6 +107,14 @@ impl Plan {
         Planned { plan, problems }
     }
 
+    /// What is wrong with how the components of a circuit are joined, whatever their values are.
+    pub fn check_structure(circuit: &Circuit, registry: &Registry) -> Diagnostics {
+        let mut problems = Diagnostics::new();
+        let layout = join(circuit, registry, &mut problems);
+        check_parts(circuit, &layout, circuit.run.step, false, &mut problems);
+        problems
+    }
+
     /// Name of a component.
     pub fn name(&self, component: u32) -> &str {
         &self.variables.entries[component as usize].name
@@ -139,9 +147,9 @@ fn build(
         );
         return None;
     }
-    let layout = junctions::lay_out(circuit, registry, problems);
-    junctions::find_loose_ends(circuit, &layout, problems);
+    let layout = join(circuit, registry, problems);
     if problems.has_errors() {
+        check_parts(circuit, &layout, step, true, problems);
         return None;
     }
     let instances: Vec<&Instance> = circuit.components.iter().chain(&layout.lines).collect();
@@ -170,7 +178,6 @@ fn build(
             (Some(end), _) => {
                 let q = draft.attach(&end, None);
                 let domain = draft.domains[q as usize];
-                check_stiff(circuit, &layout, meeting, &draft, problems);
                 junction_drafts.push((
                     rate,
                     Junction { domain, q: Some(q), c: c_bonds.into(), directions: Box::default() },
@@ -180,7 +187,6 @@ fn build(
             (None, &[only]) => only,
             (None, _) => {
                 let domain = draft.domains[c_bonds[0] as usize];
-                check_stiff(circuit, &layout, meeting, &draft, problems);
                 let directions = directions(&draft, &meeting.c);
                 let first = c_bonds[0];
                 junction_drafts
@@ -201,10 +207,153 @@ fn build(
             }
         }
     }
-    if problems.has_errors() {
-        return None;
+    assemble(circuit, step, &layout, draft, junction_drafts, problems)
+}
+
+/// Joins the ports and checks what meets.
+fn join(circuit: &Circuit, registry: &Registry, problems: &mut Diagnostics) -> Layout {
+    let layout = junctions::lay_out(circuit, registry, problems);
+    junctions::find_loose_ends(circuit, &layout, problems);
+    for meeting in layout.meetings.iter().filter(|meeting| meeting.c.len() > 1) {
+        check_stiff(circuit, &layout, meeting, problems);
     }
-    assemble(circuit, step, draft, junction_drafts, problems)
+    layout
+}
+
+/// Checks what does not depend on how the circuit is laid out, so that one look shows all mistakes:
+/// values that contradict each other, and loops of signals.
+fn check_parts(
+    circuit: &Circuit,
+    layout: &Layout,
+    step: f64,
+    with_values: bool,
+    problems: &mut Diagnostics,
+) {
+    let instances = || circuit.components.iter().chain(&layout.lines);
+    let mut no_feedthrough: Vec<Option<&'static [usize]>> = Vec::new();
+    for (index, instance) in instances().enumerate() {
+        let bonds = bond_count(instance, index, layout);
+        let is_joined = bonds > 0 || instance.declaration().ports.is_empty();
+        let ready = prepare(circuit, instance, step, instance.rate, bonds);
+        no_feedthrough.push(ready.as_ref().ok().map(|ready| ready.no_feedthrough()));
+        if let Err(problem) = ready
+            && with_values
+            && is_joined
+        {
+            problems.push(problem);
+        }
+    }
+    let signals = |i: usize| circuit.components[i].declaration().causality == Causality::S;
+    let rate = |i: usize| circuit.components[i].rate;
+    let mut edges = Vec::new();
+    let mut edge_drives = Vec::new();
+    for (number, drive) in circuit.drives.iter().enumerate() {
+        let (to, Source::Output { component: from, .. }) = (drive.component, drive.from) else {
+            continue;
+        };
+        if signals(from) && signals(to) && rate(from) == rate(to) {
+            // One that cannot be prepared may be the one that opens the loop.
+            let may_break = no_feedthrough[to].is_none_or(|free| free.contains(&drive.input));
+            edges.push(Edge { from, to, may_break });
+            edge_drives.push(number);
+        }
+    }
+    if let Order::Loop(walk) = order::sort(circuit.components.len(), &edges) {
+        let name = |i: usize| circuit.components[i].name.as_str();
+        problems.push(loop_error(circuit, name, &walk, &edges, &edge_drives));
+    }
+}
+
+/// A component in its surroundings, or why it cannot be.
+fn prepare(
+    circuit: &Circuit,
+    instance: &Instance,
+    step: f64,
+    rate: usize,
+    bonds: usize,
+) -> Result<Box<dyn Prepared>, Diagnostic> {
+    let environment = Environment {
+        step: step / f64::from(circuit.rates[rate]),
+        fluid: &circuit.fluids[instance.fluid],
+        start_pressure: circuit.run.start_pressure,
+        bonds,
+        // Motion must not be damped by numerics: springs and shafts stay undamped.
+        filter: if holds_oil(instance) { circuit.run.line_filter() } else { Filter::None },
+    };
+    let Some(built) = (instance.kind.build)(&instance.values) else {
+        return Err(Diagnostic::error(
+            Code::WrongType,
+            format!("`{}` was given values that do not fit its declaration", instance.name),
+        )
+        .at_if(instance.span, "this component"));
+    };
+    built.prepare(&environment).map_err(|refusal| refused(instance, &refusal))
+}
+
+/// The error for values that contradict each other.
+fn refused(instance: &Instance, refusal: &Refusal) -> Diagnostic {
+    let declaration = instance.declaration();
+    let culprit = declaration.parameter(refusal.parameter);
+    let given = culprit.and_then(|p| instance.value_spans[p]);
+    let message = format!("`{}`: {}", instance.name, in_usual_units(&refusal.message));
+    let mut problem = Diagnostic::error(Code::InconsistentParameters, message)
+        .on(Place::component(&instance.name).parameter(refusal.parameter));
+    problem = match given {
+        Some(span) => problem.at(span, "inconsistent with the other parameters"),
+        None => problem.at_if(instance.span, format!("see `{}`", refusal.parameter)),
+    };
+    // The other values that the message speaks of.
+    let is_word = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    let mentioned = |name: &str| {
+        let texts = [&refusal.message, &refusal.help];
+        texts.into_iter().any(|text| text.split(|c| !is_word(c)).any(|word| word == name))
+    };
+    for (p, parameter) in declaration.parameters.iter().enumerate() {
+        if Some(p) != culprit
+            && let Some(span) = instance.value_spans[p]
+            && mentioned(parameter.name)
+        {
+            problem = problem.also(span, format!("`{}` is given here", parameter.name));
+        }
+    }
+    problem.help(in_usual_units(&refusal.help))
+}
+
+/// A text in which quantities in SI units (0.056 m) stand in those of the trade (56 mm).
+fn in_usual_units(text: &str) -> String {
+    let mut shown = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(c) = rest.chars().next() {
+        let begins = shown.chars().next_back().is_none_or(|before| " (=-−".contains(before));
+        if begins
+            && c.is_ascii_digit()
+            && let Some((quantity, length)) = leading_quantity(rest)
+        {
+            shown.push_str(&format!("{quantity:.6}"));
+            rest = &rest[length..];
+            continue;
+        }
+        shown.push(c);
+        rest = &rest[c.len_utf8()..];
+    }
+    shown
+}
+
+/// A number and a unit at the beginning of a text, and their length.
+fn leading_quantity(text: &str) -> Option<(Quantity, usize)> {
+    let number = text
+        .find(|c: char| !(c.is_ascii_digit() || matches!(c, '.' | 'e' | 'E' | '-' | '+')))
+        .filter(|&at| text[at..].starts_with(' '))?;
+    let mut depth = 0;
+    let unit = text[number + 1..]
+        .find(|c: char| {
+            depth += i32::from(c == '(') - i32::from(c == ')');
+            c.is_whitespace() || matches!(c, ',' | ';' | ':') || depth < 0
+        })
+        .map_or(text.len(), |at| number + 1 + at);
+    let length = text[..unit].trim_end_matches('.').len();
+    let quantity = Quantity::parse(&text[..length]).ok()?;
+    (!quantity.dimension.is_dimensionless()).then_some((quantity, length))
 }
 
 fn check_times(circuit: &Circuit, step: f64, problems: &mut Diagnostics) {
@@ -352,39 +501,51 @@ fn check_stiff(
     circuit: &Circuit,
     layout: &Layout,
     meeting: &junctions::Meeting,
-    draft: &Draft,
     problems: &mut Diagnostics,
 ) {
+    let instance = |e: &End| junctions::instance_of(circuit, &layout.lines, e);
     let ideal: Vec<&End> = meeting
         .c
         .iter()
         .filter(|e| {
-            let kind = draft.instances[e.component].kind;
-            (kind.build)(&draft.instances[e.component].values).is_some_and(|c| c.is_ideal_source())
+            (instance(e).kind.build)(&instance(e).values).is_some_and(|c| c.is_ideal_source())
         })
         .collect();
-    let hydraulic = meeting.c.first().is_some_and(|e| {
-        draft.instances[e.component].declaration().ports[e.port].domain == Domain::Hydraulic
-    });
+    let hydraulic = meeting
+        .c
+        .first()
+        .is_some_and(|e| instance(e).declaration().ports[e.port].domain == Domain::Hydraulic);
     let too_many = if hydraulic {
         ideal.len() > 1
     } else {
         meeting.q.is_none() && ideal.len() == meeting.c.len()
     };
     if too_many {
-        let name = |e: &End| junctions::instance_of(circuit, &layout.lines, e).name.clone();
-        problems.push(
-            Diagnostic::error(
-                Code::CPortsCannotJoin,
-                format!(
-                    "`{}` and `{}` are both ideal sources and meet directly",
-                    name(ideal[0]),
-                    name(ideal[1])
-                ),
-            )
-            .at_if(ideal[1].span.or(ideal[0].span), "nothing decides the flow between them")
-            .help("put an orifice, a line or a body between them"),
+        let name = |e: &End| {
+            let instance = instance(e);
+            format!("`{}` ({})", instance.name, instance.declaration().name)
+        };
+        let mut problem = Diagnostic::error(
+            Code::CPortsCannotJoin,
+            format!(
+                "{} and {} are both ideal sources and meet directly",
+                name(ideal[0]),
+                name(ideal[1])
+            ),
         );
+        problem = match (ideal[0].span, ideal[1].span) {
+            (Some(first), Some(second)) => problem
+                .at(second, "nothing decides the flow between this one")
+                .also(first, "and this one"),
+            (first, second) => {
+                problem.at_if(second.or(first), "nothing decides the flow between them")
+            }
+        };
+        let cure = match hydraulic {
+            true => "put an orifice or another restriction between them",
+            false => "put a body between them",
+        };
+        problems.push(problem.help(cure));
     }
 }
 
@@ -392,13 +553,13 @@ fn check_stiff(
 fn assemble(
     circuit: &Circuit,
     step: f64,
+    layout: &Layout,
     draft: Draft,
     junction_drafts: Vec<(usize, Junction)>,
     problems: &mut Diagnostics,
 ) -> Option<Plan> {
     let Draft { instances, bonds, domains, rates } = draft;
     let own = circuit.components.len();
-    let filter = circuit.run.line_filter();
 
     // Signals: inputs that nothing drives, outputs, probes; outputs of C and Q as they are written.
     let mut signals: Vec<f64> = Vec::new();
@@ -425,42 +586,11 @@ fn assemble(
     // Components in their new surroundings.
     let mut prepared: Vec<Box<dyn Prepared>> = Vec::with_capacity(instances.len());
     for (index, instance) in instances.iter().enumerate() {
-        let environment = Environment {
-            step: step / f64::from(circuit.rates[rates[index]]),
-            fluid: &circuit.fluids[instance.fluid],
-            start_pressure: circuit.run.start_pressure,
-            bonds: bonds[index].len(),
-            // Motion must not be damped by numerics: springs and shafts stay undamped.
-            filter: if holds_oil(instance) { filter } else { Filter::None },
-        };
-        let built = (instance.kind.build)(&instance.values);
-        match built.map(|c| c.prepare(&environment)) {
-            Some(Ok(ready)) => prepared.push(ready),
-            Some(Err(refusal)) => {
-                let parameter = instance.declaration().parameter(refusal.parameter);
-                let span = parameter.and_then(|p| instance.value_spans[p]).or(instance.span);
-                let mut problem = Diagnostic::error(
-                    Code::InconsistentParameters,
-                    format!("`{}`: {}", instance.name, refusal.message),
-                )
-                .at_if(span, "inconsistent with the other parameters")
-                .help(refusal.help);
-                if span.is_none() {
-                    problem =
-                        problem.on(Place::component(&instance.name).parameter(refusal.parameter));
-                }
-                problems.push(problem);
-            }
-            None => problems.push(
-                Diagnostic::error(
-                    Code::WrongType,
-                    format!("`{}` was given values that do not fit its declaration", instance.name),
-                )
-                .at_if(instance.span, "this component"),
-            ),
-        }
+        let ready = prepare(circuit, instance, step, rates[index], bonds[index].len());
+        prepared.extend(problems.take(ready));
     }
     if prepared.len() < instances.len() {
+        check_parts(circuit, layout, step, false, problems);
         return None;
     }
 
@@ -796,32 +926,44 @@ fn connect_signals(
             Some(levels)
         }
         Order::Loop(walk) => {
-            let name = |&n: &usize| format!("`{}`", entries[n].name);
-            let mut text: Vec<String> = walk.iter().map(name).collect();
-            text.extend(walk.first().map(name));
-            let inside = |c: usize| walk.contains(&c);
-            let mut problem = Diagnostic::error(
-                Code::AlgebraicLoop,
-                format!("signals depend on themselves: {}", text.join(" → ")),
-            );
-            let mut first = true;
-            for edge in
-                edges.iter().zip(&edge_drives).filter(|(e, _)| inside(e.from) && inside(e.to))
-            {
-                let drive = &circuit.drives[*edge.1];
-                if let Some(span) = drive.span {
-                    let label = format!("{} needs {}", name(&edge.0.to), name(&edge.0.from));
-                    problem =
-                        if first { problem.at(span, label) } else { problem.also(span, label) };
-                    first = false;
-                }
-            }
-            problems.push(
-                problem.help("open the loop with a `signal.unit_delay`, a lag or an integrator"),
-            );
+            let name = |n: usize| entries[n].name.as_str();
+            problems.push(loop_error(circuit, name, &walk, &edges, &edge_drives));
             None
         }
     }
+}
+
+/// The error for a loop of signals, with each step of the walk.
+fn loop_error<'n>(
+    circuit: &Circuit,
+    name: impl Fn(usize) -> &'n str,
+    walk: &[usize],
+    edges: &[Edge],
+    edge_drives: &[usize],
+) -> Diagnostic {
+    const SHOWN: usize = 12;
+    let mut text: Vec<String> = walk.iter().take(SHOWN).map(|&n| format!("`{}`", name(n))).collect();
+    if walk.len() > SHOWN {
+        text.push(format!("… ({} more)", walk.len() - SHOWN));
+    }
+    text.extend(walk.first().map(|&n| format!("`{}`", name(n))));
+    let mut problem = Diagnostic::error(
+        Code::AlgebraicLoop,
+        format!("signals depend on themselves: {}", text.join(" → ")),
+    );
+    let mut is_first = true;
+    for (i, &from) in walk.iter().enumerate().take(SHOWN) {
+        let to = walk[(i + 1) % walk.len()];
+        let Some(edge) = edges.iter().position(|e| e.from == from && e.to == to) else {
+            continue;
+        };
+        if let Some(span) = circuit.drives[edge_drives[edge]].span {
+            let label = format!("`{}` needs `{}`", name(to), name(from));
+            problem = if is_first { problem.at(span, label) } else { problem.also(span, label) };
+            is_first = false;
+        }
+    }
+    problem.help("open the loop with a `signal.unit_delay`, a lag or an integrator")
 }
 
 /// A number that changes when the layout does.

@@ -95,7 +95,7 @@ impl<T: Num> Kernel<T> for Elastic<T> {
     fn change_step(&self, old: &Self, io: &mut Step<'_, T>) {
         let others = [io.flow(1), io.flow(0)];
         self.renew(io, others, |store, io| {
-            store.correct_waves(old.store.impedance, io);
+            store.change_step(&old.store, io, None);
         });
     }
 

@@ -73,7 +73,7 @@ impl Physics for Spring {
         new: &SpringConstants<T>,
         io: &mut Step<'_, T>,
     ) {
-        new.store.correct_waves(old.store.impedance, io);
+        new.store.change_step(&old.store, io, None);
     }
 
     fn history(k: &SpringConstants<f64>) -> usize {

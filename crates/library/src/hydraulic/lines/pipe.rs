@@ -479,11 +479,8 @@ impl<T: Num> Pipe<T> {
             return;
         }
         let plain = old.is_store && old.friction.is_none() && old.stiffness.is_constant();
-        let closed = !io.memory(CAVITY).gt(T::zero()).any();
         if plain && new.is_store {
-            if closed {
-                new.store.correct_waves(old.store.impedance, io);
-            }
+            new.store.change_step(&old.store, io, Some(CAVITY));
             return;
         }
         let cavity = io.memory(CAVITY);

@@ -106,10 +106,9 @@ impl Physics for Volume {
         new: &VolumeConstants<T>,
         io: &mut Step<'_, T>,
     ) {
-        if io.memory(Self::CAVITY).first() == 0.0 {
-            let pressure = io.state(Self::PRESSURE);
-            new.store_at(pressure).correct_waves(old.store_at(pressure).impedance, io);
-        }
+        let pressure = io.state(Self::PRESSURE);
+        let (old, new) = (old.store_at(pressure), new.store_at(pressure));
+        new.change_step(&old, io, Some(Self::CAVITY));
     }
 
     fn history(k: &VolumeConstants<f64>) -> usize {
