@@ -85,7 +85,7 @@ macro_rules! pipe_physics {
             k.energy(io)
         }
         fn content<T: Num>(k: &Pipe<T>, io: &Step<'_, T>) -> T {
-            k.content(io)
+            k.volume() + k.packed(io)
         }
     };
 }

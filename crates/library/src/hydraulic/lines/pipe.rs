@@ -484,7 +484,7 @@ impl<T: Num> Pipe<T> {
             return;
         }
         let cavity = io.memory(CAVITY);
-        let mut held = old.content(io) + cavity;
+        let mut held = old.packed(io) + cavity;
         for i in 0..new.ends {
             held -= io.flow(i) * new.dt;
         }
@@ -524,8 +524,13 @@ impl<T: Num> Pipe<T> {
         squares * self.dt / (self.impedance * 4.0) + wall * 0.5
     }
 
-    /// Oil held, m³; changes by T·Σq in every step, to rounding.
-    pub fn content(&self, io: &Step<'_, T>) -> T {
+    /// V — the pipe's own volume, m³.
+    pub fn volume(&self) -> T {
+        self.volume
+    }
+
+    /// Oil packed beyond the pipe's own volume, m³; changes by T·Σq in every step, to rounding.
+    pub fn packed(&self, io: &Step<'_, T>) -> T {
         let cavity = io.memory(CAVITY);
         let mut flow = T::zero();
         for i in 0..self.ends {

@@ -126,7 +126,7 @@ impl Physics for Volume {
     }
 
     fn content<T: Num>(k: &VolumeConstants<T>, io: &Step<'_, T>) -> T {
-        k.store.content(io) - io.memory(Self::CAVITY)
+        k.volume + k.store.content(io) - io.memory(Self::CAVITY)
     }
 }
 
