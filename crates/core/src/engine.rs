@@ -134,6 +134,7 @@ fn split(ends: &[u32], bonds: &mut [Bond<f64>], pressure: f64, flow: f64) {
             b.flow = (pressure - b.wave) / z;
             rest -= b.flow;
         } else {
+            b.flow = 0.0;
             source = Some(c);
         }
     }

@@ -55,7 +55,7 @@ impl Sampling {
 }
 
 /// The most numbers kept in memory; beyond it rows only go to the sink.
-pub const MOST_IN_MEMORY: usize = 100_000_000;
+pub const MOST_IN_MEMORY: usize = 25_000_000;
 
 /// Recorded variables and their rows.
 pub struct Recorder<'a> {

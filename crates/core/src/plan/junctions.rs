@@ -345,9 +345,9 @@ fn settle(
             ),
         };
         problems.push(
-            problem
-                .at_if(draft.span.or(end.span), "sensors take no part in a connection")
-                .help("name the ports between which power flows; a sensor joins one of their connections"),
+            problem.at_if(draft.span.or(end.span), "sensors take no part in a connection").help(
+                "name the ports between which power flows; a sensor joins one of their connections",
+            ),
         );
         return;
     }
@@ -493,10 +493,9 @@ pub fn find_loose_ends(circuit: &Circuit, layout: &Layout, problems: &mut Diagno
                         "add a `[[connect]]` with \"{}.{}\"; to a `hydraulic.tank` if it leads outside",
                         instance.name, declared.name
                     ),
-                    _ => format!(
-                        "add a `[[connect]]` with \"{}.{}\"",
-                        instance.name, declared.name
-                    ),
+                    _ => {
+                        format!("add a `[[connect]]` with \"{}.{}\"", instance.name, declared.name)
+                    }
                 };
                 problems.push(problem.help(cure));
             }

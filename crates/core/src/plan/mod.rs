@@ -942,7 +942,8 @@ fn loop_error<'n>(
     edge_drives: &[usize],
 ) -> Diagnostic {
     const SHOWN: usize = 12;
-    let mut text: Vec<String> = walk.iter().take(SHOWN).map(|&n| format!("`{}`", name(n))).collect();
+    let mut text: Vec<String> =
+        walk.iter().take(SHOWN).map(|&n| format!("`{}`", name(n))).collect();
     if walk.len() > SHOWN {
         text.push(format!("… ({} more)", walk.len() - SHOWN));
     }

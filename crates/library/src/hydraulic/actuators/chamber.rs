@@ -98,6 +98,11 @@ impl<T: Num> Chamber<T> {
     pub fn is_open(&self, io: &Step<'_, T>, at: usize) -> T::Mask {
         io.history_at(at + CAVITY).gt(T::zero())
     }
+    /// Impedance of an end when no vapour is near.
+    #[inline(always)]
+    pub fn impedance(&self, io: &Step<'_, T>, at: usize) -> T {
+        io.history_at(at + IMPEDANCE)
+    }
     /// ∫V/β dp less the cavity, m³.
     #[inline(always)]
     pub fn packed(&self, io: &Step<'_, T>, at: usize) -> T {

@@ -537,6 +537,7 @@ impl<T: Num> CylinderConstants<T> {
                 at_port += T::select(leaving, resistance, T::zero());
             }
             io.set_wave(side, ends.wave[PORT], at_port);
+            io.bond_mut(side).dry = self.chamber.impedance(io, side * chamber::SIZE);
         }
         let mut touching = None;
         if let Some((wave, resistance, mask)) = self.stops(x, v, self.dt) {

@@ -412,6 +412,7 @@ impl<T: Num> Pipe<T> {
                 impedance += resistance;
             }
             io.set_wave(i, seen, impedance);
+            io.bond_mut(i).dry = z;
             volume += cavity;
             parted = parted | open;
         }
