@@ -61,7 +61,7 @@ pub fn html(run: &verdict::Report) -> String {
         let relative = judged.relative_oil_error();
         report = report.verdict("Oil balance", format!("off by {relative:.1e}"), balance(relative));
     }
-    if is_sound && judged.energy_throughput > 0.0 {
+    if is_sound && judged.judges_energy() {
         let relative = judged.relative_energy_error();
         report = report.verdict("Energy balance", format!("off by {relative:.1e}"), Status::Info);
     }

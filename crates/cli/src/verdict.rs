@@ -96,7 +96,7 @@ impl Report<'_> {
                 })
             };
             let parasitic = worst(&verdict.parasitic_pressure, "Pa");
-            line("parasitic error", parasitic.unwrap_or_else(|| "no lumped oil lines".to_owned()));
+            line("parasitic error", parasitic.unwrap_or_else(|| "no lumped oil volumes".to_owned()));
             if let Some(text) = worst(&verdict.parasitic_force, "N") {
                 line("parasitic force", text);
             }
@@ -112,7 +112,9 @@ impl Report<'_> {
                     ),
                 );
             }
-            if is_sound && verdict.energy_throughput > 0.0 {
+            if is_sound && !verdict.judges_energy() {
+                line("energy balance", "no lossless stores to judge it by".to_owned());
+            } else if is_sound {
                 line(
                     "energy balance",
                     format!(

@@ -154,6 +154,13 @@ pub trait Physics: Declared {
     /// What the balances and the error measure must know.
     const ROLE: BalanceRole = BalanceRole::Through;
 
+    /// Chambers that are lumped lines between a port and the inside of the component, as pairs of
+    /// port and state (their mean pressure): they enter the error measure too.
+    fn chambers(constants: &Self::Constants<f64>) -> &'static [(usize, usize)] {
+        let _ = constants;
+        &[]
+    }
+
     /// Inputs whose present value the outputs do not need: where a signal loop may be opened.
     const NO_FEEDTHROUGH: &'static [usize] = &[];
 
@@ -585,6 +592,8 @@ pub trait Prepared: Send {
     fn is_lossless(&self) -> bool;
     /// See [`Physics::ROLE`].
     fn role(&self) -> BalanceRole;
+    /// See [`Physics::chambers`].
+    fn chambers(&self) -> &'static [(usize, usize)];
     /// See [`Physics::NO_FEEDTHROUGH`].
     fn no_feedthrough(&self) -> &'static [usize];
     /// Its causality.
@@ -623,6 +632,9 @@ impl<M: Physics> Prepared for Ready<M> {
     }
     fn role(&self) -> BalanceRole {
         M::ROLE
+    }
+    fn chambers(&self) -> &'static [(usize, usize)] {
+        self.constants.as_ref().map_or(&[], M::chambers)
     }
     fn no_feedthrough(&self) -> &'static [usize] {
         M::NO_FEEDTHROUGH

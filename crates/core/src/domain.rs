@@ -136,9 +136,13 @@ impl Domain {
     /// The sign rule of recorded variables, for the book and `describe`.
     pub const fn sign_rule(self) -> &'static str {
         match self {
-            Domain::Translational | Domain::Rotational => {
+            Domain::Translational => {
                 "velocity and position count along the component's own axis, from side a to side b; \
                  force is positive when it compresses"
+            }
+            Domain::Rotational => {
+                "speed and angle count about the component's own axis, from side a to side b; \
+                 torque is positive when it winds the ends up against each other"
             }
             _ => "flow is positive into the component",
         }

@@ -34,7 +34,9 @@ pub struct Tally {
     /// Per rate, for the engine: flow over the border summed over sub-steps.
     pub border_flow: Vec<Vec<f64>>,
     previous_effort: Vec<f64>,
-    /// Per lumped line: largest parasitic effort, and the step at which it occurred.
+    previous_chamber: Vec<f64>,
+    /// Per lumped line, then per chamber: largest parasitic effort, and the step at which it
+    /// occurred.
     pub parasitic: Vec<(f64, u64)>,
     /// Largest parasitic effort of oil lines in the last step, Pa.
     pub last_parasitic: f64,
@@ -55,7 +57,8 @@ impl Tally {
             enabled,
             border_flow: plan.rates.iter().map(|r| vec![0.0; r.borders.len()]).collect(),
             previous_effort: Vec::new(),
-            parasitic: vec![(0.0, 0); watch.lumped.len()],
+            previous_chamber: vec![0.0; watch.chambers.len()],
+            parasitic: vec![(0.0, 0); watch.lumped.len() + watch.chambers.len()],
             last_parasitic: 0.0,
             inflow: Sum::default(),
             throughput: 0.0,
@@ -105,7 +108,8 @@ impl Tally {
     fn parasitic(&mut self, plan: &Plan, state: &State<f64>) {
         let mut previous = self.previous_effort.iter_mut();
         self.last_parasitic = 0.0;
-        for ((_, bonds), worst) in plan.watch.lumped.iter().zip(&mut self.parasitic) {
+        let (lines, chambers) = self.parasitic.split_at_mut(plan.watch.lumped.len());
+        for ((_, bonds), worst) in plan.watch.lumped.iter().zip(lines) {
             let (mut low, mut high) = (f64::INFINITY, f64::NEG_INFINITY);
             for (&b, before) in bonds.iter().zip(previous.by_ref()) {
                 let effort = state.bonds[b as usize].effort;
@@ -115,6 +119,20 @@ impl Tally {
                 high = if both > high { both } else { high };
             }
             let spread = 0.5 * (high - low);
+            if spread > worst.0 {
+                *worst = (spread, state.step + 1);
+            }
+            if spread > self.last_parasitic {
+                self.last_parasitic = spread;
+            }
+        }
+        // The far end of a chamber lies as far below its mean pressure as the port above.
+        for (((_, bond, mean), worst), before) in
+            plan.watch.chambers.iter().zip(chambers).zip(&mut self.previous_chamber)
+        {
+            let apart = state.bonds[*bond as usize].effort - state.states[*mean as usize];
+            let spread = (apart + *before).abs();
+            *before = apart;
             if spread > worst.0 {
                 *worst = (spread, state.step + 1);
             }
@@ -193,7 +211,9 @@ impl Verdict {
             component: plan.name(component).to_owned(),
             value,
         };
-        for ((component, _), &(value, step)) in plan.watch.lumped.iter().zip(&tally.parasitic) {
+        let lines = plan.watch.lumped.iter().map(|(component, _)| component);
+        let chambers = plan.watch.chambers.iter().map(|(component, ..)| component);
+        for (component, &(value, step)) in lines.chain(chambers).zip(&tally.parasitic) {
             let entry = &plan.variables.entries[*component as usize];
             let place = if entry.declaration.ports[0].domain.is_mechanical() {
                 &mut verdict.parasitic_force
@@ -236,6 +256,11 @@ impl Verdict {
     /// Oil that does not add up, relative to what went through (or is held).
     pub fn relative_oil_error(&self) -> f64 {
         relative(self.oil_error, self.oil_throughput.max(self.oil_held.abs()))
+    }
+
+    /// Enough energy went through lossless stores to judge the balance.
+    pub fn judges_energy(&self) -> bool {
+        self.energy_throughput > 1e-6
     }
 
     /// Energy that does not add up, relative to what went through stores.

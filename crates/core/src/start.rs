@@ -97,10 +97,10 @@ pub fn come_to_rest(
     // Compare over a hundredth of a second or ten steps: long enough to see slow drifts. Between
     // reflections a long line looks at rest, so nothing may move for several times the longest
     // history that any component keeps.
-    let interval = ((0.01 / plan.step).ceil() as u64).max(10);
+    let most = (limit / plan.step).ceil() as u64;
+    let interval = ((0.01 / plan.step).ceil() as u64).max(10).min(most.max(1));
     let quiet_time = (4 * longest_history(plan)).max(3 * interval);
     let mut quiet = 0;
-    let most = (limit / plan.step).ceil() as u64;
     let mut taken = 0;
     let mut rest = Rest { time: 0.0, residual: f64::INFINITY, component: 0, reached: false };
     while taken < most {

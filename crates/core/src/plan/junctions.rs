@@ -488,16 +488,22 @@ pub fn find_loose_ends(circuit: &Circuit, layout: &Layout, problems: &mut Diagno
                 if instance.span.is_none() {
                     problem = problem.on(Place::component(&instance.name).port(declared.name));
                 }
-                let cure = match declared.domain {
-                    Domain::Hydraulic if !declared.observes => format!(
-                        "add a `[[connect]]` with \"{}.{}\"; to a `hydraulic.tank` if it leads outside",
-                        instance.name, declared.name
-                    ),
-                    _ => {
-                        format!("add a `[[connect]]` with \"{}.{}\"", instance.name, declared.name)
-                    }
+                let may_lead_out = declared.domain == Domain::Hydraulic
+                    && instance.declaration().causality == Causality::Q;
+                let outside = match may_lead_out {
+                    true => ", to a `hydraulic.tank` if it leads outside",
+                    false => "",
                 };
-                problems.push(problem.help(cure));
+                let end = format!("{}.{}", instance.name, declared.name);
+                let inner = instance.name.rsplit_once('.').map(|(_, name)| name);
+                problems.push(match inner {
+                    None => problem
+                        .help(format!("connect it: add a `[[connect]]` with \"{end}\"{outside}")),
+                    Some(inner) => problem.help(format!(
+                        "connect \"{inner}.{0}\" within the sub-circuit, or expose it under `[ports]` and connect it where the sub-circuit is used",
+                        declared.name
+                    )),
+                });
             }
         }
     }

@@ -13,7 +13,7 @@ use crate::state::{Bond, State};
 use crate::thermal::{Passage, Pool, Thermal};
 use crate::variables::{Entry, Location, Slot, Variables};
 use fluxline_diagnostics::{Code, Diagnostic, Diagnostics, Place};
-use fluxline_units::Quantity;
+use fluxline_units::{Dimension, Quantity};
 use junctions::{End, Layout};
 use order::{Edge, Order};
 use std::collections::{BTreeMap, HashMap};
@@ -47,6 +47,8 @@ pub struct Plan {
 pub struct Watch {
     /// Lumped lines: component and its bonds.
     pub lumped: Vec<(u32, Box<[u32]>)>,
+    /// Chambers inside components: component, bond at the port, state of the mean pressure.
+    pub chambers: Vec<(u32, u32, u32)>,
     /// Stores: component, rate, phase (C or Q), group, member.
     pub stores: Vec<Member>,
     /// Per rate: C-stores (position in `stores`) and their bonds, for the energy balance.
@@ -108,9 +110,10 @@ impl Plan {
     }
 
     /// What is wrong with how the components of a circuit are joined, whatever their values are.
-    pub fn check_structure(circuit: &Circuit, registry: &Registry) -> Diagnostics {
+    /// Of a circuit that lacks some, because they have errors of their own, loose ends say nothing.
+    pub fn check_structure(circuit: &Circuit, registry: &Registry, is_whole: bool) -> Diagnostics {
         let mut problems = Diagnostics::new();
-        let layout = join(circuit, registry, &mut problems);
+        let layout = join(circuit, registry, is_whole, &mut problems);
         check_parts(circuit, &layout, circuit.run.step, false, &mut problems);
         problems
     }
@@ -147,7 +150,7 @@ fn build(
         );
         return None;
     }
-    let layout = join(circuit, registry, problems);
+    let layout = join(circuit, registry, true, problems);
     if problems.has_errors() {
         check_parts(circuit, &layout, step, true, problems);
         return None;
@@ -211,9 +214,16 @@ fn build(
 }
 
 /// Joins the ports and checks what meets.
-fn join(circuit: &Circuit, registry: &Registry, problems: &mut Diagnostics) -> Layout {
+fn join(
+    circuit: &Circuit,
+    registry: &Registry,
+    is_whole: bool,
+    problems: &mut Diagnostics,
+) -> Layout {
     let layout = junctions::lay_out(circuit, registry, problems);
-    junctions::find_loose_ends(circuit, &layout, problems);
+    if is_whole {
+        junctions::find_loose_ends(circuit, &layout, problems);
+    }
     for meeting in layout.meetings.iter().filter(|meeting| meeting.c.len() > 1) {
         check_stiff(circuit, &layout, meeting, problems);
     }
@@ -306,7 +316,11 @@ fn refused(instance: &Instance, refusal: &Refusal) -> Diagnostic {
     let is_word = |c: char| c.is_ascii_alphanumeric() || c == '_';
     let mentioned = |name: &str| {
         let texts = [&refusal.message, &refusal.help];
-        texts.into_iter().any(|text| text.split(|c| !is_word(c)).any(|word| word == name))
+        let in_words = name.replace('_', " ");
+        texts.into_iter().any(|text| {
+            text.split(|c| !is_word(c)).any(|word| word == name)
+                || name.contains('_') && text.contains(&in_words)
+        })
     };
     for (p, parameter) in declaration.parameters.iter().enumerate() {
         if Some(p) != culprit
@@ -353,7 +367,10 @@ fn leading_quantity(text: &str) -> Option<(Quantity, usize)> {
         .map_or(text.len(), |at| number + 1 + at);
     let length = text[..unit].trim_end_matches('.').len();
     let quantity = Quantity::parse(&text[..length]).ok()?;
-    (!quantity.dimension.is_dimensionless()).then_some((quantity, length))
+    // Whether 1/s is a speed in rad/s, the unit tells.
+    let is_clear =
+        !quantity.dimension.is_dimensionless() && quantity.dimension != Dimension::FREQUENCY;
+    is_clear.then_some((quantity, length))
 }
 
 fn check_times(circuit: &Circuit, step: f64, problems: &mut Diagnostics) {
@@ -535,8 +552,8 @@ fn check_stiff(
         );
         problem = match (ideal[0].span, ideal[1].span) {
             (Some(first), Some(second)) => problem
-                .at(second, "nothing decides the flow between this one")
-                .also(first, "and this one"),
+                .at(first, "nothing decides the flow between this one")
+                .also(second, "and this one"),
             (first, second) => {
                 problem.at_if(second.or(first), "nothing decides the flow between them")
             }
@@ -712,6 +729,7 @@ fn assemble(
         };
         let member = list[home].len();
         let (is_lumped, is_lossless) = (ready.is_lumped(), ready.is_lossless());
+        let chambers = ready.chambers();
         ready.join(list[home].as_mut(), wiring);
 
         let component = i as u32;
@@ -722,6 +740,10 @@ fn assemble(
             .collect();
         if is_lumped && bonds[i].len() > 1 {
             watch.lumped.push((component, bonds[i].clone().into()));
+        }
+        for &(port, state) in chambers {
+            let at = (blocks[i].start + state) as u32;
+            watch.chambers.push((component, bonds[i][port], at));
         }
         match ready.role() {
             BalanceRole::Storage => {

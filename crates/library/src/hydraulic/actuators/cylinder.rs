@@ -619,6 +619,14 @@ macro_rules! cylinder_physics {
             fn history(k: &CylinderConstants<f64>) -> usize {
                 k.history()
             }
+            fn chambers(k: &CylinderConstants<f64>) -> &'static [(usize, usize)] {
+                // The drop over a cushion would count as error.
+                match (k.has_cushion, k.chambers) {
+                    (true, _) => &[],
+                    (false, 1) => &[(0, 0)],
+                    (false, _) => &[(0, 0), (1, 1)],
+                }
+            }
             // Seals, leakage, cushions and stops take energy.
             fn is_lossless(_: &CylinderConstants<f64>) -> bool {
                 false
