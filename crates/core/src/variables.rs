@@ -77,8 +77,11 @@ pub struct Entry {
     pub bonds: Box<[u32]>,
     /// Signal of each input.
     pub inputs: Box<[u32]>,
-    /// Where its outputs are visible.
+    /// Where its outputs are visible to others.
     pub outputs: u32,
+    /// Where its outputs are written: the same for signals; others see those of C- and Q-components
+    /// one step later, but what is recorded is of the present step.
+    pub written: u32,
     /// Where its states begin.
     pub states: u32,
     /// Size of its block of states, rates, memory and history.
@@ -157,7 +160,7 @@ impl Entry {
             push(s.name, s.unit, s.meaning, Location::State(self.states + i as u32), true);
         }
         for (i, o) in self.declaration.outputs.iter().enumerate() {
-            push(o.name, o.unit, o.meaning, Location::Signal(self.outputs + i as u32), true);
+            push(o.name, o.unit, o.meaning, Location::Signal(self.written + i as u32), true);
         }
         for (i, (_, p)) in self.declaration.inputs().enumerate() {
             push(p.name, p.unit, p.meaning, Location::Signal(self.inputs[i]), false);

@@ -638,6 +638,7 @@ fn assemble(
             bonds: bonds[i].clone().into(),
             inputs: inputs[i].clone(),
             outputs: outputs[i],
+            written: outputs[i],
             states: blocks[i].start as u32,
             block: blocks[i].len() as u32,
             inserted: i >= own,
@@ -665,6 +666,7 @@ fn assemble(
         let declaration = instance.declaration();
         if declaration.causality != Causality::S && !declaration.outputs.is_empty() {
             written[i] = signals.len();
+            entries[i].written = signals.len() as u32;
             for o in 0..declaration.outputs.len() as u32 {
                 groups[rates[i]].published.push((signals.len() as u32, outputs[i] + o));
                 signals.push(0.0);
@@ -936,7 +938,8 @@ fn connect_signals(
                             entries[drive.component].name
                         ),
                     )
-                    .at_if(drive.span, "opened here"),
+                    .at_if(drive.span, "opened here")
+                    .help("none needed if a smaller step gives the same result"),
                 );
             }
             // Levels order signals only; C and Q are grouped by type whatever drives them.
