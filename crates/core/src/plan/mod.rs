@@ -666,7 +666,10 @@ fn assemble(
         let declaration = instance.declaration();
         if declaration.causality != Causality::S && !declaration.outputs.is_empty() {
             written[i] = signals.len();
-            entries[i].written = signals.len() as u32;
+            // A component without ports is a delay: what it hands on is what it shows.
+            if !declaration.ports.is_empty() {
+                entries[i].written = signals.len() as u32;
+            }
             for o in 0..declaration.outputs.len() as u32 {
                 groups[rates[i]].published.push((signals.len() as u32, outputs[i] + o));
                 signals.push(0.0);
