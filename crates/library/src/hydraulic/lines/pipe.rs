@@ -82,6 +82,8 @@ pub struct Pipe<T> {
     /// Conductance and compliance of the branch that stands for the slow part of the wall.
     wall_conductance: T,
     wall_capacitance: T,
+    /// T/C.
+    step_per_capacitance: T,
     /// n.
     steps: usize,
     ends: usize,
@@ -92,6 +94,9 @@ pub struct Pipe<T> {
     has_slow_wall: bool,
     dt: f64,
 }
+
+/// Arms of a pipe that are kept between the two passes over them.
+const KEPT_ARMS: usize = 4;
 
 impl Pipe<f64> {
     /// Without friction and without a wall that gives back late.
@@ -133,6 +138,7 @@ impl Pipe<f64> {
             friction,
             wall_conductance: if has_slow_wall { 1.0 / (wall_resistance + half_step) } else { 0.0 },
             wall_capacitance,
+            step_per_capacitance: dt / (capacitance + wall_capacitance),
             steps,
             ends,
             is_store,
@@ -192,8 +198,9 @@ impl<T: Num> Pipe<T> {
     /// them than at the start.
     #[inline(always)]
     fn steps_that_fit(&self, io: &Step<'_, T>) -> usize {
-        let room = (io.history_len() - self.ring()) / self.ends.max(1);
-        self.steps.min(room).max(1)
+        let room = io.history_len() - self.ring();
+        // The division is for the rare case only.
+        if self.steps * self.ends <= room { self.steps } else { (room / self.ends).max(1) }
     }
 
     /// The store at a pressure: the same where stiffness is constant.
@@ -377,13 +384,14 @@ impl<T: Num> Pipe<T> {
                 io.history()[at] = scattered;
             }
         }
-        let capacitance = self.store.capacitance + self.wall_capacitance;
-        let pressure = io.state(PRESSURE) + inflow * self.dt / capacitance;
+        let pressure = io.state(PRESSURE) + inflow * self.step_per_capacitance;
         io.set_state(PRESSURE, pressure);
 
         let (steps, tick) = (self.steps_that_fit(io), io.tick as usize);
-        let written = self.ring() + (tick - 1) % steps * self.ends;
-        let arriving = self.ring() + tick % steps * self.ends;
+        let place = tick % steps;
+        let before = if place == 0 { steps - 1 } else { place - 1 };
+        let (written, arriving) =
+            (self.ring() + before * self.ends, self.ring() + place * self.ends);
         let mut volume = T::zero();
         let mut parted = T::zero().lt(T::zero());
         for i in 0..self.ends {
@@ -444,8 +452,13 @@ impl<T: Num> Pipe<T> {
         let wall = self.header() + WALL_PRESSURE;
         let mut conductance = self.wall_conductance;
         let mut sum = self.wall_conductance * io.history_at(wall);
+        // Most pipes have two or three ends: what was computed for those is kept.
+        let mut arms = [(T::zero(), T::zero()); KEPT_ARMS];
         for i in 0..self.ends {
             let (wave, g) = self.arm(io, i);
+            if let Some(kept) = arms.get_mut(i) {
+                *kept = (wave, g);
+            }
             conductance += g;
             sum += wave * g;
         }
@@ -455,7 +468,10 @@ impl<T: Num> Pipe<T> {
             io.history()[wall] += into_wall * self.dt / self.wall_capacitance;
         }
         for i in 0..self.ends {
-            let (wave, g) = self.arm(io, i);
+            let (wave, g) = match arms.get(i) {
+                Some(kept) => *kept,
+                None => self.arm(io, i),
+            };
             let flow = (wave - pressure) * g;
             let (viscosity, memory) = (io.viscosity(i), self.arm_friction(i));
             self.friction.settle(&mut io.history()[memory], flow, viscosity);
