@@ -47,6 +47,8 @@ pub struct Tally {
     content_at_start: f64,
     energy_at_start: Vec<f64>,
     begun_at: u64,
+    /// The number that events of this step are filed under, where it is not the step number.
+    pub(crate) stamp: Option<u64>,
 }
 
 impl Tally {
@@ -66,6 +68,7 @@ impl Tally {
             content_at_start: 0.0,
             energy_at_start: Vec::new(),
             begun_at: state.step,
+            stamp: None,
         };
         if enabled {
             for (_, bonds) in &watch.lumped {
@@ -75,6 +78,16 @@ impl Tally {
             tally.energy_at_start = energies(plan, state);
         }
         tally
+    }
+
+    /// The step changes: the last flows stand for half the old and half the new step.
+    pub(crate) fn change_step(&mut self, plan: &Plan, state: &State<f64>, old: f64, new: f64) {
+        for (rate, boundary) in plan.watch.boundary.iter().enumerate() {
+            let more = 0.5 * (new - old) / f64::from(plan.rates[rate].divisor);
+            for &(bond, sign) in boundary {
+                self.inflow.add(state.bonds[bond as usize].flow * sign * more);
+            }
+        }
     }
 
     /// After the flows of a (sub-)step of a rate are known.
@@ -108,6 +121,7 @@ impl Tally {
     fn parasitic(&mut self, plan: &Plan, state: &State<f64>) {
         let mut previous = self.previous_effort.iter_mut();
         self.last_parasitic = 0.0;
+        let stamp = self.stamp.unwrap_or(state.step + 1);
         let (lines, chambers) = self.parasitic.split_at_mut(plan.watch.lumped.len());
         for ((_, bonds), worst) in plan.watch.lumped.iter().zip(lines) {
             let (mut low, mut high) = (f64::INFINITY, f64::NEG_INFINITY);
@@ -120,7 +134,7 @@ impl Tally {
             }
             let spread = 0.5 * (high - low);
             if spread > worst.0 {
-                *worst = (spread, state.step + 1);
+                *worst = (spread, stamp);
             }
             if spread > self.last_parasitic {
                 self.last_parasitic = spread;
@@ -134,7 +148,7 @@ impl Tally {
             let spread = (apart + *before).abs();
             *before = apart;
             if spread > worst.0 {
-                *worst = (spread, state.step + 1);
+                *worst = (spread, stamp);
             }
             if spread > self.last_parasitic {
                 self.last_parasitic = spread;

@@ -113,18 +113,19 @@ impl Ladder {
         while tick < ticks {
             // Never step over the end; rungs are whole numbers of ticks.
             while rung > 0 && tick + (1 << rung) > ticks {
-                self.change(rung, rung - 1, state);
+                self.change(rung, rung - 1, state, &mut tally);
                 rung -= 1;
             }
             let plan = &self.plans[rung];
             before.copy_from(state);
             before_tally.clone_from(&tally);
+            tally.stamp = Some(tick + (1 << rung));
             let begin = finest.start + tick as f64 * unit;
             engine::step_at(plan, state, &mut tally, begin);
             if tally.last_parasitic > self.limit && rung > 0 {
                 state.copy_from(&before);
                 tally.clone_from(&before_tally);
-                self.change(rung, rung - 1, state);
+                self.change(rung, rung - 1, state, &mut tally);
                 rung -= 1;
                 quiet = 0;
                 usage.rejected += 1;
@@ -152,7 +153,7 @@ impl Ladder {
                 && rung + 1 < self.plans.len()
                 && tick.is_multiple_of(1 << (rung + 1))
             {
-                self.change(rung, rung + 1, state);
+                self.change(rung, rung + 1, state, &mut tally);
                 rung += 1;
                 quiet = 0;
             }
@@ -163,12 +164,16 @@ impl Ladder {
                 break;
             }
         }
+        // The verdict reads stores with the constants of the finest step.
+        self.change(rung, 0, state, &mut tally);
         let mut verdict = Verdict::new(finest, state, &tally);
         verdict.simulated = tick as f64 * unit;
         (Outcome { ended, verdict }, usage)
     }
 
-    fn change(&self, from: usize, to: usize, state: &mut State<f64>) {
+    fn change(&self, from: usize, to: usize, state: &mut State<f64>, tally: &mut Tally) {
+        let (old, new) = (&self.plans[from], &self.plans[to]);
+        tally.change_step(old, state, old.step, new.step);
         for (old, new) in self.plans[from].rates.iter().zip(&self.plans[to].rates) {
             for (old, new) in old.c.iter().zip(&new.c) {
                 old.change_step(new.as_ref(), state);

@@ -175,15 +175,15 @@ impl<T: Num> Store<T> {
         }
     }
 
-    /// Takes over from a store with another step. The flows of the last step lasted for the old
-    /// step but will be added for the new one: the difference is added now, to the waves or, where
-    /// one is open, to the cavity (an index of memory).
+    /// Takes over from a store with another step. A flow stands for half the step before and half
+    /// the step after its time, but will be added for the whole of the new one: half the difference
+    /// is added now, to the waves or, where one is open, to the cavity (an index of memory).
     pub fn change_step(&self, old: &Self, io: &mut Step<'_, T>, cavity: Option<usize>) {
         let mut flow = T::zero();
         for i in 0..self.ends {
             flow += io.flow(i);
         }
-        let late = flow * (old.dt - self.dt);
+        let late = flow * (0.5 * (old.dt - self.dt));
         let never = T::zero().lt(T::zero());
         let open = cavity.map_or(never, |cavity| io.memory(cavity).gt(T::zero()));
         if let Some(cavity) = cavity {

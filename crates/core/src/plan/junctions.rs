@@ -99,7 +99,10 @@ pub fn lay_out(circuit: &Circuit, registry: &Registry, problems: &mut Diagnostic
                             ),
                         )
                         .at_if(connection.span, "this connection")
-                        .help("connect two ports with it, or use `hydraulic.line` or `hydraulic.volume`, which take any number"),
+                        .help(match line.declaration().ports.first().map(|port| port.domain) {
+                            Some(Domain::Hydraulic) => "connect two ports with it, or use `hydraulic.line` or `hydraulic.volume`, which take any number",
+                            _ => "connect the ports two by two, each pair with a line of its own",
+                        }),
                     );
                     continue;
                 };

@@ -224,14 +224,23 @@ impl<T: Num> Chamber<T> {
     }
 
     /// Adapts the waves to a new step.
-    pub fn change_step(old: &Self, new: &Self, io: &mut Step<'_, T>, at: usize) {
+    pub fn change_step(old: &Self, new: &Self, io: &mut Step<'_, T>, at: usize, inflow: T) {
         let ratio = new.impedance_per_stiffness / old.impedance_per_stiffness;
         let wave: [T; ENDS] = std::array::from_fn(|i| io.history_at(at + WAVE + i));
         let mean = new.mean(&wave);
+        // A flow stands for half the step before and half the step after its time.
+        let late = inflow * (0.5 * (old.dt - new.dt));
+        let open = new.is_open(io, at);
         let history = &mut io.history()[at..at + SIZE];
+        let take = T::one() - old.wave_filter - old.pressure_filter;
+        let per_volume = history[IMPEDANCE] * take * (2.0 / (old.ends as f64 * old.dt));
+        let shift = T::select(open, T::zero(), late * per_volume);
         for (i, wave) in wave.into_iter().enumerate() {
-            history[WAVE + i] = mean + (wave - mean) * ratio;
+            history[WAVE + i] = mean + (wave - mean) * ratio + shift;
+            history[FILTERED + i] += shift;
         }
+        history[CAVITY] -= T::select(open, late, T::zero());
+        history[PACKED] += late;
         history[IMPEDANCE] = history[IMPEDANCE] * ratio;
     }
 }

@@ -560,8 +560,10 @@ impl<T: Num> CylinderConstants<T> {
     }
 
     fn change_step(old: &Self, new: &Self, io: &mut Step<'_, T>) {
+        let v = -io.flow(new.rod());
         for side in 0..new.chambers {
-            Chamber::change_step(&old.chamber, &new.chamber, io, side * chamber::SIZE);
+            let inflow = io.flow(side) - new.push(side) * v;
+            Chamber::change_step(&old.chamber, &new.chamber, io, side * chamber::SIZE, inflow);
         }
     }
 

@@ -503,7 +503,7 @@ impl<T: Num> Pipe<T> {
         let cavity = io.memory(CAVITY);
         let mut held = old.packed(io) + cavity;
         for i in 0..new.ends {
-            held -= io.flow(i) * new.dt;
+            held -= io.flow(i) * (0.5 * (old.dt + new.dt));
         }
         let capacitance = if new.is_store {
             new.store.capacitance

@@ -231,7 +231,7 @@ impl Physics for Accumulator {
         io: &mut Step<'_, T>,
     ) {
         let flow = io.flow(Self::PORT);
-        let volume = io.state(Self::OIL_VOLUME) + flow * (2.0 * (old.half_step - new.half_step));
+        let volume = io.state(Self::OIL_VOLUME) + flow * (old.half_step - new.half_step);
         io.set_state(Self::OIL_VOLUME, volume);
     }
 
