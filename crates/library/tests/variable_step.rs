@@ -72,7 +72,7 @@ fn pressure_does_not_fall_behind_while_the_step_grows() {
     let mut state = plan.initial.clone();
     let outlet = plan.variables.find("pump.outlet.pressure").unwrap();
     let mut recorder = Recorder::new(vec![outlet], Sampling::Every(1), 400_000);
-    let (_, usage) = ladder.run(&mut state, 0.1, &mut recorder, |_| true);
+    let (_, usage) = ladder.run(&mut state, 0.06, &mut recorder, |_| true);
     assert!(usage.largest > 1e-4, "{usage:?}");
     let rate = 1.6e9 / 1.4726e-3 * 10e-3 / 60.0;
     let rows: Vec<&[f64]> = recorder.rows().collect();
