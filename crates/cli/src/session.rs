@@ -1,7 +1,7 @@
 //! A circuit that has been read, checked and planned, and its runs.
 
 use crate::display::{quantity, time};
-use fluxline_core::circuit::{Circuit, Pattern, Registry};
+use fluxline_core::circuit::{Circuit, Instance, Pattern, Registry, Source};
 use fluxline_core::declare::{ANY_UNIT, Causality};
 use fluxline_core::plan::Plan;
 use fluxline_core::recorder::{Recorder, Sampling, Sink, choose};
@@ -10,10 +10,13 @@ use fluxline_core::settings::{Begin, StepControl};
 use fluxline_core::start::{Rest, come_to_rest};
 use fluxline_core::state::State;
 use fluxline_core::variable::{Ladder, StepUse};
-use fluxline_core::variables::Variable;
-use fluxline_diagnostics::{Code, Diagnostic, Diagnostics, Place, SourceMap, list_names};
-use fluxline_formats::{Loaded, Override};
+use fluxline_core::variables::{Entry, Variable, Variables};
+use fluxline_diagnostics::{
+    Code, Diagnostic, Diagnostics, Place, SourceMap, Span, list_names, nearest,
+};
+use fluxline_formats::{Draft, Loaded, Override};
 use std::cell::RefCell;
+use std::collections::HashMap;
 use std::io;
 use std::path::Path;
 use std::rc::Rc;
@@ -177,16 +180,32 @@ impl Session {
     }
 
     fn plan_it(registry: Registry, name: String, loaded: Loaded) -> Result<Self, Failure> {
-        let Loaded { circuit, diagnostics: mut problems, sources } = loaded;
+        let Loaded { circuit, draft, places, diagnostics: mut problems, sources } = loaded;
+        let fail = |problems: Diagnostics, sources: SourceMap| {
+            Err(Failure { problems: at_settings(problems, &places), sources })
+        };
         let Some(circuit) = circuit else {
-            return Err(Failure { problems, sources });
+            // What else is wrong is told in the same breath.
+            if let Some(draft) = draft {
+                let Draft { circuit, is_whole } = draft;
+                let found = Plan::check_structure(&circuit, &registry, is_whole);
+                problems.extend(found.iter().filter(|problem| problem.is_error()).cloned());
+                let known = match is_whole {
+                    true => Known::Components,
+                    false => Known::Some,
+                };
+                check_names(&circuit, &declared_variables(&circuit), known, &mut problems);
+            }
+            return fail(problems, sources);
         };
         let planned = Plan::of(&circuit, &registry);
         problems.absorb(planned.problems);
         let Some(plan) = planned.plan else {
-            return Err(Failure { problems, sources });
+            check_names(&circuit, &declared_variables(&circuit), Known::Components, &mut problems);
+            return fail(problems, sources);
         };
-        check_names(&circuit, &plan, &mut problems);
+        check_names(&circuit, &plan.variables, Known::All, &mut problems);
+        warn_unused_signals(&circuit, &plan, &mut problems);
         let engine = match circuit.run.step_control {
             StepControl::Fixed => Some(Engine::Fixed(Box::new(plan))),
             StepControl::Variable => match Ladder::new(&circuit, &registry) {
@@ -201,7 +220,7 @@ impl Session {
             Some(engine) if !problems.has_errors() => {
                 Ok(Self { registry, name, circuit, engine, sources, warnings: problems })
             }
-            _ => Err(Failure { problems, sources }),
+            _ => fail(problems, sources),
         }
     }
 
@@ -238,7 +257,7 @@ impl Session {
         let (variables, unused) = choose(plan, &patterns);
         let problems: Diagnostics = unused
             .into_iter()
-            .map(|pattern| unmatched(Code::RecordMatchesNothing, pattern, plan))
+            .map(|pattern| unmatched(Code::RecordMatchesNothing, pattern, &plan.variables))
             .collect();
         let settings = &self.circuit.recording;
         let sampling = match (wanted.every, wanted.samples, settings.every) {
@@ -466,19 +485,166 @@ fn lower(text: &str) -> String {
     letters.next().map_or(String::new(), |c| c.to_lowercase().chain(letters).collect())
 }
 
-/// Records and plots of the file must name something: after a long run it would be missing.
-fn check_names(circuit: &Circuit, plan: &Plan, problems: &mut Diagnostics) {
-    let (_, unused) = choose(plan, &circuit.record);
-    if !circuit.record.is_empty() {
-        problems.extend(unused.into_iter().map(|p| unmatched(Code::RecordMatchesNothing, p, plan)));
+/// Shows problems with a setting where the file gives it.
+fn at_settings(problems: Diagnostics, places: &HashMap<String, Span>) -> Diagnostics {
+    problems.map(|problem| {
+        let setting = problem.place().filter(|place| place.component.is_none());
+        let given = setting.and_then(|place| places.get(place.parameter.as_deref()?)).copied();
+        match problem.primary() {
+            None => problem.at_if(given, "set here"),
+            Some(_) => problem,
+        }
+    })
+}
+
+/// What can be recorded of a circuit that could not be planned; lines between ports are not known.
+fn declared_variables(circuit: &Circuit) -> Variables {
+    let mut places: HashMap<(usize, usize), u32> = HashMap::new();
+    for end in circuit.connections.iter().flat_map(|connection| &connection.ends) {
+        let count = places.entry((end.component, end.port)).or_insert(0);
+        *count = (*count + 1).max(end.place.unwrap_or(0));
     }
-    for plot in &circuit.plots {
-        let (_, unused) = choose(plan, &plot.variables);
-        problems.extend(unused.into_iter().map(|p| unmatched(Code::UnknownPlotVariable, p, plan)));
+    let entry = |(index, instance): (usize, &Instance)| {
+        let declaration = instance.declaration();
+        let bonds = declaration.ports.iter().enumerate().map(|(port, declared)| {
+            let joined = || places.get(&(index, port)).copied().unwrap_or(1);
+            if declared.many { joined() } else { 1 }
+        });
+        Entry {
+            name: instance.name.clone(),
+            declaration,
+            bonds: vec![0; bonds.sum::<u32>() as usize].into(),
+            inputs: vec![0; declaration.input_count()].into(),
+            outputs: 0,
+            written: 0,
+            states: 0,
+            block: 0,
+            inserted: false,
+        }
+    };
+    let lines = circuit.connections.iter().filter_map(|one| one.line.as_ref());
+    let lines = lines.map(|line| (usize::MAX, line));
+    let entries: Vec<Entry> =
+        circuit.components.iter().enumerate().chain(lines).map(entry).collect();
+    let by_name = entries.iter().enumerate().map(|(i, e)| (e.name.clone(), i)).collect();
+    let carries_temperature = circuit.fluids.iter().any(|fluid| fluid.carries_temperature);
+    Variables { entries, by_name, carries_temperature }
+}
+
+/// Warns of signals that lead nowhere. Where all is recorded, all is used.
+fn warn_unused_signals(circuit: &Circuit, plan: &Plan, problems: &mut Diagnostics) {
+    if circuit.record.is_empty() || problems.has_errors() {
+        return;
+    }
+    let mut used = vec![false; circuit.components.len()];
+    for drive in &circuit.drives {
+        let (Source::Output { component, .. }
+        | Source::State { component, .. }
+        | Source::Port { component, .. }) = drive.from;
+        used[component] = true;
+    }
+    let patterns = circuit.plots.iter().flat_map(|plot| &plot.variables).chain(&circuit.record);
+    let patterns: Vec<Pattern> = patterns.cloned().collect();
+    for variable in choose(plan, &patterns).0 {
+        let owner = variable.name.rsplit_once('.').and_then(|(name, _)| {
+            // Of a port, or of the component itself.
+            let by_name = &plan.variables.by_name;
+            by_name.get(name).or_else(|| by_name.get(name.rsplit_once('.')?.0))
+        });
+        if let Some(&component) = owner
+            && component < used.len()
+        {
+            used[component] = true;
+        }
+    }
+    for (instance, used) in circuit.components.iter().zip(used) {
+        let declaration = instance.declaration();
+        if used || declaration.causality != Causality::S || declaration.outputs.is_empty() {
+            continue;
+        }
+        let message =
+            format!("the signal of `{}` leads nowhere and is not recorded", instance.name);
+        problems.push(
+            Diagnostic::warning(Code::UnusedSignal, message)
+                .at_if(instance.span, "not used")
+                .on(Place::component(&instance.name))
+                .help("connect or record its output, or remove the component"),
+        );
     }
 }
 
-fn unmatched(code: Code, pattern: &Pattern, plan: &Plan) -> Diagnostic {
+/// How much is known of a circuit.
+#[derive(Clone, Copy)]
+enum Known {
+    /// Everything.
+    All,
+    /// All components, but not the lines between them.
+    Components,
+    /// Some components.
+    Some,
+}
+
+/// Records and plots of the file must name something: after a long run it would be missing.
+fn check_names(circuit: &Circuit, variables: &Variables, known: Known, problems: &mut Diagnostics) {
+    let is_known = |pattern: &&Pattern| {
+        let text = &pattern.text;
+        let names_component =
+            || text.match_indices('.').any(|(dot, _)| variables.by_name.contains_key(&text[..dot]));
+        match known {
+            Known::All => {}
+            Known::Components if text.contains("line") => return true,
+            Known::Some if !names_component() => return true,
+            _ => {}
+        }
+        match pattern.text.contains('*') {
+            // Waves, impedances and inputs only for a pattern that begins with a name or asks for
+            // them, as in [`choose`].
+            true => variables.iter().any(|variable| {
+                let asks = pattern.text.contains("wave") || pattern.text.contains("impedance");
+                let is_shown = variable.by_default || asks || !pattern.text.starts_with('*');
+                is_shown && pattern.matches(&variable.name)
+            }),
+            false => variables.find(&pattern.text).is_some(),
+        }
+    };
+    let unknown = |patterns: &[Pattern], code: Code| -> Vec<Diagnostic> {
+        let unknown = patterns.iter().filter(|pattern| !is_known(pattern));
+        unknown.map(|pattern| unmatched(code, pattern, variables)).collect()
+    };
+    problems.extend(unknown(&circuit.record, Code::RecordMatchesNothing));
+    for plot in &circuit.plots {
+        problems.extend(unknown(&plot.variables, Code::UnknownPlotVariable));
+    }
+}
+
+/// What a pattern that fits nothing may have been meant to be.
+fn likely_names(text: &str, variables: &Variables) -> Option<String> {
+    let asked = |names: Vec<String>| {
+        let names = list_names(names.iter().map(String::as_str));
+        (!names.is_empty()).then(|| format!("did you mean {names}?"))
+    };
+    if variables.by_name.contains_key(text) {
+        return Some(format!("`{text}` is a component: all its variables are `{text}.*`"));
+    }
+    let dots = || text.match_indices('.').map(|(dot, _)| dot);
+    let known = dots().filter_map(|dot| variables.by_name.get(&text[..dot])).last();
+    if let Some(&index) = known {
+        let all = variables.entries[index].variables(variables.carries_temperature);
+        let names: Vec<&str> = all.iter().map(|variable| variable.name.as_str()).collect();
+        let mut near: Vec<String> = nearest(text, names).into_iter().map(str::to_owned).collect();
+        if near.is_empty() {
+            near = all.into_iter().filter(|v| v.by_default).map(|v| v.name).take(8).collect();
+        }
+        return asked(near);
+    }
+    // Another component with the rest of the name.
+    let components: Vec<&str> = variables.by_name.keys().map(String::as_str).collect();
+    let first = dots().next().unwrap_or(text.len());
+    let near = nearest(&text[..first], components);
+    asked(near.iter().map(|component| format!("{component}{}", &text[first..])).collect())
+}
+
+fn unmatched(code: Code, pattern: &Pattern, variables: &Variables) -> Diagnostic {
     let what = match code {
         Code::UnknownPlotVariable => "to plot",
         _ => "to record",
@@ -486,12 +652,10 @@ fn unmatched(code: Code, pattern: &Pattern, plan: &Plan) -> Diagnostic {
     let problem =
         Diagnostic::error(code, format!("there is no variable `{}` {what}", pattern.text))
             .at_if(pattern.span, "matches nothing");
-    let near = plan.variables.suggestions(&pattern.text);
-    if near.is_empty() {
-        problem.help("names are `component.port.variable` or `component.variable`; `*` stands for any characters")
-    } else {
-        problem.help(format!("did you mean {}?", list_names(near.iter().map(String::as_str))))
-    }
+    problem.help(likely_names(&pattern.text, variables).unwrap_or_else(|| {
+        "names are `component.port.variable` or `component.variable`; `*` stands for any characters"
+            .to_owned()
+    }))
 }
 
 /// Rows on their way to the sinks. They are held until the state that they belong to has been
@@ -538,5 +702,39 @@ impl Sink for Shared<'_> {
     fn row(&mut self, row: &[f64]) -> io::Result<()> {
         self.0.borrow_mut().rows.extend_from_slice(row);
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// No component of the library asks for a stop or gives up on its equations in a sound
+    /// circuit; what would be said is tested here.
+    #[test]
+    fn ends_that_the_library_does_not_provoke_are_told_in_full() {
+        let text = "[components.mass]\ntype = \"translational.mass\"\nmass = \"1 kg\"\n\
+                    [components.wall]\ntype = \"translational.position_source\"\n\
+                    [[connect]]\nfrom = \"mass.a\"\nto = \"wall.b\"\n";
+        let session = Session::from_text("test.toml", text, &[])
+            .unwrap_or_else(|failure| panic!("{:?}", failure.problems));
+        let component = || "mass".to_owned();
+        for (ended, code, part) in [
+            (
+                Ended::Unconverged { component: component(), time: 0.5 },
+                Code::NotConverged,
+                "`mass` have no solution",
+            ),
+            (
+                Ended::Stopped { component: component(), time: 0.5 },
+                Code::StoppedByComponent,
+                "`mass` stopped the run at t = ",
+            ),
+        ] {
+            let problem = session.failure(&ended).unwrap();
+            assert_eq!(problem.code(), code);
+            assert!(problem.message().contains(part), "{problem}");
+            assert!(problem.primary().is_some(), "{problem}");
+        }
     }
 }

@@ -65,6 +65,12 @@ impl Diagnostics {
         }
     }
 
+    /// Changes those kept, for example to give them a place. Code and severity must stay.
+    pub fn map(mut self, change: impl FnMut(Diagnostic) -> Diagnostic) -> Self {
+        self.items = self.items.into_iter().map(change).collect();
+        self
+    }
+
     /// Adds the error of a result and gives its value, if it has one.
     pub fn take<T>(&mut self, result: Result<T, Diagnostic>) -> Option<T> {
         result.map_err(|diagnostic| self.push(diagnostic)).ok()

@@ -15,7 +15,8 @@ pub use circuit::Override;
 pub use document::Document;
 
 use fluxline_core::circuit::{Circuit, Registry};
-use fluxline_diagnostics::{Diagnostics, SourceMap};
+use fluxline_diagnostics::{Diagnostics, SourceMap, Span};
+use std::collections::HashMap;
 use std::path::Path;
 
 /// What came of reading a circuit.
@@ -23,10 +24,23 @@ use std::path::Path;
 pub struct Loaded {
     /// The circuit; `None` when there are errors.
     pub circuit: Option<Circuit>,
+    /// What could be read of a circuit with errors, for further checks; it must not be run.
+    pub draft: Option<Draft>,
+    /// Where settings such as `run.step` are given.
+    pub places: HashMap<String, Span>,
     /// Errors and warnings.
     pub diagnostics: Diagnostics,
     /// All files that were read, to show the places that the diagnostics point at.
     pub sources: SourceMap,
+}
+
+/// What could be read of a circuit with errors. Defaults stand in for values that are wrong.
+#[derive(Debug)]
+pub struct Draft {
+    /// What could be read.
+    pub circuit: Circuit,
+    /// All components and connections are there; only values are wrong.
+    pub is_whole: bool,
 }
 
 /// Reads a circuit file.

@@ -102,9 +102,7 @@ pub(crate) fn parse_document(
             },
         };
         let mut reader = Reader::new(text, source, 0);
-        for error in errors.iter().take(MAX_SYNTAX_ERRORS) {
-            reader.syntax(error);
-        }
+        reader.syntax_errors(&errors);
         let table = reader.table(table.get_ref(), 0);
         (table, reader.found)
     })
@@ -122,9 +120,7 @@ pub(crate) fn parse_value(
     on_a_large_stack(|| {
         let (value, errors) = DeValue::parse_recoverable(part);
         let mut reader = Reader::new(text, source, range.start);
-        for error in errors.iter().take(MAX_SYNTAX_ERRORS) {
-            reader.syntax(error);
-        }
+        reader.syntax_errors(&errors);
         let item = reader.item(value.get_ref(), value.span(), 0);
         (item, reader.found)
     })
@@ -183,7 +179,8 @@ impl<'t> Reader<'t> {
         let at = self.span(range);
         if depth > MAX_DEPTH {
             let message = format!("tables and lists are nested more than {MAX_DEPTH} levels deep");
-            self.found.push(Diagnostic::error(Code::FileTooLarge, message).at(at, "too deep"));
+            let error = Diagnostic::error(Code::FileTooLarge, message).at(at, "too deep");
+            self.found.push(error.help("a curve is a list of pairs; long data fit in a CSV file"));
             return Item { at, value: Val::Date };
         }
         let value = match value {
@@ -218,8 +215,82 @@ impl<'t> Reader<'t> {
 
     fn too_large(&mut self, at: Span) -> Val {
         let message = "the number is larger than any the simulator can hold";
-        self.found.push(Diagnostic::error(Code::NotFinite, message).at(at, ""));
+        let error = Diagnostic::error(Code::NotFinite, message).at(at, "too large");
+        self.found.push(error.help("the largest is about 1.8e308"));
         Val::Float(f64::NAN)
+    }
+
+    /// Reports syntax errors, each mistake once: after one, the parser stumbles over the rest of
+    /// the line, and after a list that is never closed over the rest of the file.
+    fn syntax_errors(&mut self, errors: &[toml::de::Error]) {
+        let place = |error: &toml::de::Error| error.span().map_or(0, |span| span.start);
+        let unclosed = errors.iter().find(|error| {
+            let message = error.message();
+            message.starts_with("unclosed array") && !message.contains("table")
+        });
+        let opened = unclosed.and_then(|error| self.unclosed_list(place(error) + self.offset));
+        let mut last_line = None;
+        for error in errors.iter().take(MAX_SYNTAX_ERRORS) {
+            let start = place(error) + self.offset;
+            if opened.is_some_and(|opened| start > opened) {
+                continue;
+            }
+            let line = self.line_start(start);
+            if error.message() != "duplicate key" && last_line.replace(line) == Some(line) {
+                continue;
+            }
+            self.syntax(error);
+        }
+        if let Some(opened) = opened {
+            self.found.push(
+                Diagnostic::error(Code::InvalidToml, "a list is not closed")
+                    .at(self.span(opened - self.offset..opened - self.offset + 1), "begins here")
+                    .help("add the missing `]` behind its last entry"),
+            );
+        }
+    }
+
+    /// Where the list begins that is still open when the next key or header comes.
+    fn unclosed_list(&self, until: usize) -> Option<usize> {
+        let text = &self.text[..self.text.floor_char_boundary(until.min(self.text.len()))];
+        let mut open: Vec<usize> = Vec::new();
+        let mut at = self.offset.min(text.len());
+        for line in text[at..].split_inclusive('\n') {
+            let begins = line.trim_start();
+            let is_key = || {
+                let word = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-' | b'.');
+                let after = begins.trim_start_matches(|c: char| c.is_ascii() && word(c as u8));
+                after.len() < begins.len() && after.trim_start().starts_with('=')
+            };
+            if let Some(&first) = open.first()
+                && (begins.starts_with("[[") || is_key())
+            {
+                return Some(first);
+            }
+            if open.is_empty() && begins.starts_with('[') {
+                at += line.len();
+                continue;
+            }
+            let mut quote = None;
+            for (index, byte) in line.bytes().enumerate() {
+                match (quote, byte) {
+                    (Some(mark), _) if mark == byte => quote = None,
+                    (Some(_), _) => {}
+                    (None, b'"' | b'\'') => quote = Some(byte),
+                    (None, b'#') => break,
+                    (None, b'[') => open.push(at + index),
+                    (None, b']') => drop(open.pop()),
+                    _ => {}
+                }
+            }
+            at += line.len();
+        }
+        open.first().copied()
+    }
+
+    fn line_start(&self, at: usize) -> usize {
+        let at = self.text.floor_char_boundary(at.min(self.text.len()));
+        self.text[..at].rfind('\n').map_or(0, |n| n + 1)
     }
 
     fn syntax(&mut self, error: &toml::de::Error) {
@@ -236,7 +307,7 @@ impl<'t> Reader<'t> {
                 Code::FileTooLarge,
                 "tables, lists or dotted keys are nested too deeply",
             );
-            self.found.push(error.at(at, "too deep"));
+            self.found.push(error.at(at, "too deep").help("use fewer levels"));
             return;
         }
         if message == "duplicate key" {
@@ -263,20 +334,39 @@ impl<'t> Reader<'t> {
                     .at(at, "missing quotes")
                     .help(format!("write \"{value}\""))
             }
+        } else if let Some((comma, corrected)) = decimal_comma(self.text, start) {
+            let written = &self.text[comma.clone()];
+            Diagnostic::error(Code::DecimalComma, format!("`{written}` has a decimal comma"))
+                .at(Span::new(self.source, comma), "use a point")
+                .help(format!("write {corrected}"))
+        } else if what.starts_with("unclosed") && what.ends_with("table") {
+            let header = line.split('#').next().unwrap_or("").trim();
+            let close = if header.starts_with("[[") { "]]" } else { "]" };
+            let header = header.trim_end_matches(']');
+            Diagnostic::error(Code::InvalidToml, "a header is not closed")
+                .at(at, expected)
+                .help(format!("write `{header}{close}`"))
+        } else if what.starts_with("invalid basic") && expected == "expected `\"`" {
+            Diagnostic::error(Code::InvalidToml, "a text has no closing quote")
+                .at(at, expected)
+                .help("close the quotes on the same line; a text of several lines stands in three quotes")
+        } else if self.text[..self.text.floor_char_boundary(start)].trim_end().ends_with(':')
+            || self.text[self.text.floor_char_boundary(start)..].starts_with(':')
+        {
+            Diagnostic::error(Code::InvalidToml, "a key is followed by `=`, not by `:`")
+                .at(at, "expected `=`")
+                .help("write `key = value`")
         } else {
             let error = Diagnostic::error(Code::InvalidToml, format!("not valid TOML: {what}"));
             let error = error.at(at, expected);
-            match decimal_comma(self.text, start) {
-                Some(corrected) => {
-                    error.help(format!("if a decimal number is meant, use a point: {corrected}"))
-                }
-                None if what.starts_with("unclosed array") || what.starts_with("invalid basic") => {
+            match what {
+                _ if what.starts_with("unclosed") || what.starts_with("invalid multi") => {
                     error.note("the opening bracket or quote may stand on an earlier line")
                 }
-                None if what.starts_with("key with no value") && !line.contains('=') => {
+                _ if what.starts_with("key with no value") && !line.contains('=') => {
                     error.help("write `key = value`, or `[header]` for a table")
                 }
-                None => error,
+                _ => error.help("quantities with a unit and names stand in quotes: \"120 bar\""),
             }
         };
         self.found.push(error);
@@ -295,7 +385,8 @@ impl<'t> Reader<'t> {
         let (start, end) = (at.start as usize, at.end as usize);
         let name = self.text.get(start..end).unwrap_or("").trim_matches(['"', '\'']);
         let error = Diagnostic::error(Code::DuplicateKey, format!("`{name}` is given twice"))
-            .at(at, "given again here");
+            .at(at, "given again here")
+            .help("rename or remove one of the two");
         let line = self.line_around(start).trim();
         let before = &self.text[..self.text.floor_char_boundary(start)];
         let before = &before[..before.rfind('\n').map_or(0, |n| n + 1)];
@@ -323,8 +414,8 @@ impl<'t> Reader<'t> {
     }
 }
 
-/// What `0,5` at this place of a text should be, if a number surrounds the comma.
-fn decimal_comma(text: &str, at: usize) -> Option<String> {
+/// Where `0,5` stands and what it should be, if a number surrounds the comma at this place.
+fn decimal_comma(text: &str, at: usize) -> Option<(Range<usize>, String)> {
     let at = text.floor_char_boundary(at);
     let comma = if text[at..].starts_with(',') {
         at
@@ -334,7 +425,7 @@ fn decimal_comma(text: &str, at: usize) -> Option<String> {
     let digits_before = text[..comma].bytes().rev().take_while(u8::is_ascii_digit).count();
     let digits_after = text[comma + 1..].bytes().take_while(u8::is_ascii_digit).count();
     (digits_before > 0 && digits_after > 0).then(|| {
-        let before = &text[comma - digits_before..comma];
-        format!("{before}.{}", &text[comma + 1..comma + 1 + digits_after])
+        let (from, to) = (comma - digits_before, comma + 1 + digits_after);
+        (from..to, format!("{}.{}", &text[from..comma], &text[comma + 1..to]))
     })
 }

@@ -77,7 +77,7 @@ fn a_new_value_is_added_where_its_table_is() {
 #[test]
 fn a_broken_file_cannot_be_edited() {
     let error = Document::parse("[run\n").unwrap_err();
-    assert_eq!(error.message(), "not valid TOML: unclosed table (at 1:5)");
+    assert_eq!(error.message(), "a header is not closed (at 1:5)");
     let deep = format!("x = {}1{}", "{ a.a.a.a.a.a = ".repeat(60), "}".repeat(60));
     assert!(Document::parse(&deep).unwrap_err().message().contains("levels deep"));
 }

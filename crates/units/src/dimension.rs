@@ -211,7 +211,7 @@ pub(crate) fn display_unit_for(value: f64, dimension: Dimension) -> Option<&'sta
         Dimension::LENGTH => by_size(&[(1.0, "m"), (1e-4, "mm")], "µm"),
         Dimension::AREA => by_size(&[(1e-1, "m^2")], "mm^2"),
         Dimension::VOLUME => by_size(&[(1.0, "m^3"), (1e-3, "l")], "cm^3"),
-        Dimension::TIME => by_size(&[(1.0, "s"), (1e-3, "ms")], "µs"),
+        Dimension::TIME => by_size(&[(1.0, "s"), (1e-3, "ms"), (1e-7, "µs")], "ns"),
         Dimension::FORCE => by_size(&[(1e4, "kN")], "N"),
         Dimension::POWER => by_size(&[(1e3, "kW")], "W"),
         Dimension::CURRENT => by_size(&[(1.0, "A")], "mA"),

@@ -107,8 +107,18 @@ fn second_number(rest: &str) -> bool {
 /// The error for a comma right after the number that spans `start..end`, if there is one.
 pub(crate) fn decimal_comma(text: &str, start: usize, end: usize) -> Option<QuantityError> {
     let after = text[end..].strip_prefix(',')?;
-    let digits = after.bytes().take_while(u8::is_ascii_digit).count();
-    let corrected = format!("{}.{}", &text[start..end], after);
+    let mut digits = after.bytes().take_while(u8::is_ascii_digit).count();
+    let mut corrected = format!("{}.{}", &text[start..end], after);
+    // `1,234.5` and `1,234,567`: between thousands.
+    let mut rest = &after[digits..];
+    if digits == 3 && rest.starts_with(['.', ',']) {
+        while let Some(next) = rest.strip_prefix(['.', ',']) {
+            let more = next.bytes().take_while(u8::is_ascii_digit).count();
+            digits += 1 + more;
+            rest = &next[more..];
+        }
+        corrected = format!("{}{}", &text[start..end], after.replace(',', ""));
+    }
     Some(QuantityError::DecimalComma {
         span: start..end + 1 + digits,
         corrected: corrected.trim_end().to_string(),
@@ -185,7 +195,7 @@ impl QuantityError {
             Self::NoNumber { .. } => {
                 Some("write a number and a unit, such as `120 bar`".to_string())
             }
-            Self::DecimalComma { corrected, .. } => Some(format!("use a point: `{corrected}`")),
+            Self::DecimalComma { corrected, .. } => Some(format!("write `{corrected}`")),
             Self::SecondNumber { .. } => {
                 Some("write all digits together (`1000 bar`) and per minute as `1/min`".to_string())
             }

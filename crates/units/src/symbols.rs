@@ -144,7 +144,7 @@ pub fn unit_symbols() -> &'static [&'static str] {
 pub(crate) fn other_spelling(symbol: &str) -> Option<&'static [&'static str]> {
     Some(match symbol.to_ascii_lowercase().as_str() {
         "sec" | "second" | "seconds" => &["s"],
-        "minute" | "minutes" => &["min"],
+        "minute" | "minutes" | "mn" | "mins" => &["min"],
         "hr" | "hour" | "hours" => &["h"],
         "day" | "days" => &["d"],
         "liter" | "litre" | "liters" | "litres" | "ltr" => &["l"],

@@ -275,7 +275,7 @@ fn slips_of_the_pen_get_a_good_answer() {
     check("10 bra", "bra", "unknown unit `bra`", "did you mean `bar`?");
     check("10 l/mni", "mni", "unknown name `mni`", "if a unit is meant: `min`");
     check("2*bar", "bar", "unknown name `bar`", "a unit is read only after a number: `1 bar`");
-    check("0,5 bar", "0,5", "a comma is no decimal sign; use a point", "use a point: `0.5 bar`");
+    check("0,5 bar", "0,5", "a comma is no decimal sign; use a point", "write `0.5 bar`");
     check(
         "2 supply",
         "supply",
@@ -313,7 +313,12 @@ fn slips_of_the_pen_get_a_good_answer() {
     );
     check("2 +", "", "the expression ends where a value is expected", "");
     check("", "", "the expression ends where a value is expected", "");
-    check("(2 + 3", "", "the expression ends where an operator or `)` is expected", "");
+    check(
+        "(2 + 3",
+        "",
+        "the expression ends where an operator or `)` is expected",
+        "add the missing `)`",
+    );
     check("2)", ")", "found `)` where an operator or the end is expected", "");
     check("1e999 bar", "1e999", "the value is larger than any number the simulator can hold", "");
     assert!(matches!(

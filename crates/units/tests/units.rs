@@ -204,7 +204,7 @@ fn decimal_fractions_convert_without_noise() {
 fn a_decimal_comma_is_refused_with_the_correction() {
     let error = Quantity::parse("0,5 bar").unwrap_err();
     assert_eq!(error.to_string(), "a comma is no decimal sign; use a point");
-    assert_eq!(error.suggestion().unwrap(), "use a point: `0.5 bar`");
+    assert_eq!(error.suggestion().unwrap(), "write `0.5 bar`");
     assert_eq!(error.span(), 0..3);
 }
 

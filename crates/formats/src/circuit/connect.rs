@@ -83,6 +83,7 @@ impl Loader<'_> {
             }
         }
         if meanings.len() < connect.ends.len() {
+            self.is_whole = false;
             return;
         }
         if meanings.iter().all(|meaning| meaning.port.is_some()) {
@@ -96,6 +97,7 @@ impl Loader<'_> {
             let error = Diagnostic::error(Code::WrongPortKind, message)
                 .at(end.at, meanings[wrong].describe())
                 .help("lead a signal with `from` (an output) and `to` (inputs)");
+            self.is_whole = false;
             self.report(error);
         } else {
             self.drive(connect, &meanings);
@@ -111,6 +113,7 @@ impl Loader<'_> {
             self.report(error);
         }
         let Some(source) = meanings[0].source else {
+            self.is_whole = false;
             self.report(wrong_source(connect, meanings));
             return;
         };
@@ -125,6 +128,7 @@ impl Loader<'_> {
         }
         for (end, meaning) in connect.ends.iter().zip(meanings).skip(1) {
             let Some((component, parameter)) = meaning.input else {
+                self.is_whole = false;
                 let message = format!(
                     "`{}` is {}, so the signal `{}` cannot drive it",
                     end.text,
@@ -255,17 +259,24 @@ impl Loader<'_> {
                 let error = Diagnostic::error(Code::DomainsDiffer, message)
                     .at(end.at, format!("a {} port", other.name()))
                     .also(first.at, format!("a {} port", domain.name()));
-                let declaration = self.infos[port.component].declaration;
-                let fitting = declaration.ports.iter().filter(|port| port.domain == domain);
-                let names: Vec<&str> = fitting.map(|port| port.name).collect();
-                self.report(match names.is_empty() {
-                    true => error.help("connect ports of one domain"),
-                    false => error.help(format!(
-                        "{} ports of that component: {}",
-                        domain.name(),
-                        fluxline_diagnostics::list_names(names)
-                    )),
-                });
+                let fitting = |end: &End, port: &Port, domain: Domain| {
+                    let ports = self.infos[port.component].declaration.ports;
+                    let names = ports.iter().filter(|port| port.domain == domain);
+                    let names: Vec<&str> = names.map(|port| port.name).collect();
+                    let owner = end.text.rsplit_once('.').map_or("", |(owner, _)| owner);
+                    (!names.is_empty()).then(|| {
+                        format!(
+                            "{} ports of `{owner}`: {}",
+                            domain.name(),
+                            fluxline_diagnostics::list_names(names)
+                        )
+                    })
+                };
+                let help = fitting(end, port, domain).or_else(|| fitting(first, &ports[0], other));
+                self.report(error.help(help.unwrap_or_else(|| {
+                    "connect ports of one domain; cylinders, pumps and motors change one into the other"
+                        .to_owned()
+                })));
                 good = false;
             }
             let many = self.infos[port.component].declaration.ports[port.port].many;
@@ -282,6 +293,7 @@ impl Loader<'_> {
             }
         }
         if !good {
+            self.is_whole = false;
             return;
         }
         let line = match &connect.line {
@@ -289,6 +301,7 @@ impl Loader<'_> {
             Some(section) => {
                 let line = self.line(section, connect, ports, locals, definition, scope, frame);
                 if line.is_none() {
+                    self.is_whole = false;
                     return;
                 }
                 line
@@ -369,8 +382,21 @@ impl Loader<'_> {
     fn line_type(&mut self, section: &Section, domain: Domain) -> Option<End> {
         let has = |name: &str| section.table.get(name).is_some();
         let at = section.key.at;
+        const KEYS: [&str; 3] = ["length", "bore", "volume"];
         let wrong = |message: &str| {
-            Diagnostic::error(Code::LineDimensions, message).at(at, "this line").help(
+            let mut error = Diagnostic::error(Code::LineDimensions, message).at(at, "this line");
+            for (key, _) in &section.table.entries {
+                let name = key.name.as_str();
+                if KEYS.contains(&name) {
+                    continue;
+                }
+                if name.contains("diameter") || matches!(name, "d" | "dn" | "DN") {
+                    error = error.also(key.at, "the inner diameter of a line is its `bore`");
+                } else if let Some(near) = fluxline_diagnostics::nearest(name, KEYS).first() {
+                    error = error.also(key.at, format!("did you mean `{near}`?"));
+                }
+            }
+            error.help(
                 "write `line = { length = \"2 m\", bore = \"19 mm\" }` or `line = { volume = \"0.5 l\" }`",
             )
         };
@@ -508,9 +534,9 @@ impl Loader<'_> {
                 let error =
                     Diagnostic::error(Code::UnknownPort, message).at(end.at, "unknown port");
                 if parameter.is_some() {
-                    return Err(
-                        error.note(format!("`{one}` is a parameter that no signal can drive"))
-                    );
+                    return Err(error
+                        .note(format!("`{one}` is a parameter that no signal can drive"))
+                        .help(format!("give it a value under `[components.{name}]`")));
                 }
                 Err(self.suggest(error, one, connectable(declaration)))
             }

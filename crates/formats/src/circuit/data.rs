@@ -51,7 +51,8 @@ impl Loader<'_> {
         match &item.value {
             Val::Text(path) => {
                 let column = |index| Column { which: Which::Default(index), unit: None };
-                self.data_file(name, rule, path, item.at, folder, (column(0), column(1)))
+                let file = DataFile { path, at: item.at, x_at: item.at, y_at: item.at };
+                self.data_file(name, rule, &file, folder, (column(0), column(1)))
             }
             Val::List(pairs) => self.pairs(name, item, pairs, scope).map(Arc::new),
             Val::Table(entries) if entries.get("file").is_some() => {
@@ -226,8 +227,10 @@ impl Loader<'_> {
                         quantity.dimension.with_article(),
                         unit.dimension().with_article()
                     );
-                    let error = Diagnostic::error(Code::WrongDimension, message);
-                    self.report(error.at(item.at, format!("expected a quantity in {unit}")));
+                    let error = Diagnostic::error(Code::WrongDimension, message)
+                        .at(item.at, format!("expected a quantity in {unit}"))
+                        .help("correct the unit, or leave it away: numbers count in the unit of the column");
+                    self.report(error);
                     return None;
                 }
                 Some(quantity.value)
@@ -257,9 +260,15 @@ impl Loader<'_> {
         };
         let (before, after) = (knots[fall], knots[fall + 1]);
         let message = format!("`{name}` does not increase: {after} follows {before}");
+        let place = places.get(fall + 1).copied().unwrap_or(at);
         let error = Diagnostic::error(Code::TableNotIncreasing, message)
-            .at(places.get(fall + 1).copied().unwrap_or(at), "must be greater than the one before")
-            .help("sort the points; for a jump, use two points that lie close together");
+            .at(place, "must be greater than the one before");
+        let error = match place.source == at.source {
+            true => error,
+            false => error.also(at, format!("read for `{name}`")),
+        };
+        let error =
+            error.help("sort the points; for a jump, use two points that lie close together");
         self.report(error);
         false
     }
@@ -352,24 +361,25 @@ impl Loader<'_> {
             Some(Column { which, unit })
         };
         let (x, y) = (column("x", "x_unit", 0), column("y", "y_unit", 1));
-        self.data_file(name, rule, path, file.at, folder, (x?, y?))
+        let place = |key| entries.get(key).map_or(file.at, |(_, item)| item.at);
+        let file = DataFile { path, at: file.at, x_at: place("x"), y_at: place("y") };
+        self.data_file(name, rule, &file, folder, (x?, y?))
     }
 
     fn data_file(
         &mut self,
         name: &str,
         rule: &Rule,
-        path: &str,
-        at: Span,
+        file: &DataFile,
         folder: &Path,
         (x, y): (Column, Column),
     ) -> Option<Arc<Table>> {
-        let path = folder.join(path);
+        let path = folder.join(file.path);
         let id = identity(&path);
         let source = match self.data.get(&id) {
             Some(known) => *known,
             None => {
-                let source = self.read_data(name, &path, at);
+                let source = self.read_data(name, &path, file.at);
                 self.data.insert(id.clone(), source);
                 source
             }
@@ -378,7 +388,7 @@ impl Loader<'_> {
         if let Some(known) = self.curves.get(&columns) {
             return known.clone();
         }
-        let curve = self.read_columns(name, rule, source, &columns, at).map(Arc::new);
+        let curve = self.read_columns(name, rule, source, &columns, file).map(Arc::new);
         self.curves.insert(columns, curve.clone());
         curve
     }
@@ -413,8 +423,9 @@ impl Loader<'_> {
         rule: &Rule,
         source: SourceId,
         columns: &Columns,
-        at: Span,
+        file: &DataFile,
     ) -> Option<Table> {
+        let at = file.at;
         let text = self.sources.get(source)?.text().clone();
         let mut csv = match Csv::new(&text, source) {
             Ok(csv) => csv,
@@ -423,8 +434,8 @@ impl Loader<'_> {
                 return None;
             }
         };
-        let find = |column: &Column| csv.find(column, at).map_err(|error| *error);
-        let (x, y) = match (find(&columns.x), find(&columns.y)) {
+        let find = |column: &Column, at: Span| csv.find(column, at).map_err(|error| *error);
+        let (x, y) = match (find(&columns.x, file.x_at), find(&columns.y, file.y_at)) {
             (Ok(x), Ok(y)) => (x, y),
             (x, y) => {
                 let errors = [x.err(), y.err()];
@@ -453,6 +464,15 @@ impl Loader<'_> {
     }
 }
 
+/// A data file as the circuit names it.
+struct DataFile<'f> {
+    path: &'f str,
+    at: Span,
+    /// Where its columns are named.
+    x_at: Span,
+    y_at: Span,
+}
+
 /// The error for values of another kind than the parameter's; a parameter without unit takes any.
 fn unit_mismatch(name: &str, unit: &Unit, rule: &Rule) -> Option<Diagnostic> {
     let expected: Dimension = rule.unit.dimension();
@@ -464,6 +484,7 @@ fn unit_mismatch(name: &str, unit: &Unit, rule: &Rule) -> Option<Diagnostic> {
             unit.dimension().with_article()
         );
         Diagnostic::error(Code::WrongDimension, message)
+            .help("use another column, or correct the unit")
     })
 }
 
@@ -555,6 +576,17 @@ impl<'t> Csv<'t> {
         let names: Vec<&str> = self.header.iter().map(|cell| split_unit(cell.text).0).collect();
         let index = match &column.which {
             Which::Default(index) => *index,
+            Which::Number(number) if !self.header.is_empty() && *number > self.header.len() => {
+                let message = format!(
+                    "the data file has {} columns, so there is no column {number}",
+                    self.header.len()
+                );
+                let error = Diagnostic::error(Code::TableMalformed, message).at(at, "too large");
+                let columns = names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>();
+                return Err(Box::new(
+                    error.help(format!("its columns, from 1 on: {}", columns.join(", "))),
+                ));
+            }
             Which::Number(number) => number - 1,
             Which::Named(wanted) => {
                 let same = |name: &&str| name.eq_ignore_ascii_case(wanted);
@@ -564,7 +596,7 @@ impl<'t> Csv<'t> {
                         false => format!("the data file has no column `{wanted}`"),
                     };
                     let error =
-                        Diagnostic::error(Code::TableMalformed, message).at(at, "this file");
+                        Diagnostic::error(Code::TableMalformed, message).at(at, "not found");
                     Box::new(match self.header.is_empty() {
                         true => error.help("name columns by number, from 1: `x = 1`"),
                         false => error.suggest(wanted, names.iter().copied()),
@@ -619,7 +651,7 @@ impl<'t> Csv<'t> {
                     true => {
                         error.help("say which columns are meant: `{ file = \"…\", x = 1, y = 2 }`")
                     }
-                    false => error,
+                    false => error.help("remove the cell, or give its column a name in the header"),
                 });
                 continue;
             }

@@ -313,6 +313,7 @@ impl Reader<'_> {
         };
         let (mut from, mut to, mut ends, mut line) = (None, None, None, None);
         let mut good = true;
+        let mut unknown: Vec<String> = Vec::new();
         let mut read = |this: &mut Self, key: &Key, item: Item| {
             let ends = this.ends(&key.name, item);
             good &= ends.is_some();
@@ -331,14 +332,17 @@ impl Reader<'_> {
                     };
                     line = Some(Section { key, table });
                 }
-                name => self.found.push(
-                    Diagnostic::error(
-                        Code::UnknownKey,
-                        format!("a connection has no key `{name}`"),
-                    )
-                    .at(key.at, "unknown")
-                    .suggest(name, ["from", "to", "ends", "line"]),
-                ),
+                name => {
+                    self.found.push(
+                        Diagnostic::error(
+                            Code::UnknownKey,
+                            format!("a connection has no key `{name}`"),
+                        )
+                        .at(key.at, "unknown")
+                        .suggest(name, ["from", "to", "ends", "line"]),
+                    );
+                    unknown.push(key.name);
+                }
             }
         }
         if !good {
@@ -365,6 +369,13 @@ impl Reader<'_> {
             (from, to, None) => {
                 let missing = if from.is_none() { "from" } else { "to" };
                 let other = if from.is_none() { &to } else { &from };
+                // A misspelled key is one mistake, not two.
+                let near = |one: &String| {
+                    !fluxline_diagnostics::nearest(one, [missing, "ends"]).is_empty()
+                };
+                if unknown.iter().any(near) {
+                    return None;
+                }
                 let message = match other {
                     None => "a connection without ports".to_owned(),
                     Some(_) => format!("`{missing}` is missing"),

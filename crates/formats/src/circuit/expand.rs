@@ -10,7 +10,9 @@ use crate::tree::{Item, Key, Val};
 use fluxline_core::circuit::{Instance, Pattern, Plot};
 use fluxline_core::component::{ComponentType, Declared};
 use fluxline_core::fluid::Fluid;
-use fluxline_core::settings::{FluidSettings, LineDefaults, RecordSettings, RunSettings};
+use fluxline_core::settings::{
+    FluidSettings, LineDefaults, RecordSettings, RunSettings, StepControl,
+};
 use fluxline_diagnostics::{Code, Diagnostic, Span};
 use fluxline_units::{Dimension, Quantity};
 use std::collections::{HashMap, HashSet};
@@ -18,6 +20,8 @@ use std::rc::Rc;
 
 /// No machine needs more; each is a group of its own in every step.
 const MAX_RATES: usize = 64;
+/// At a million steps per second this is thirty years.
+const MOST_STEPS: f64 = 1e15;
 
 /// What a circuit file says beside components and connections.
 pub(super) struct Settings {
@@ -80,8 +84,17 @@ impl Loader<'_> {
         let (run, spans) =
             self.settings::<RunSettings>("run", definition.run.as_ref(), &[], &definition, &scope);
         if let Some(run) = &run {
-            self.check_times(run, &spans, definition.run.as_ref().map(|section| section.key.at));
-            self.main_step = Some(run.step);
+            let times_are_good = {
+                let before = self.found.errors();
+                self.check_times(
+                    run,
+                    &spans,
+                    definition.run.as_ref().map(|section| section.key.at),
+                );
+                self.found.errors() == before
+            };
+            // Against a wrong step nothing can be held.
+            self.main_step = times_are_good.then_some(run.step);
         }
         let (lines, _) = self.settings::<LineDefaults>(
             "lines",
@@ -143,6 +156,9 @@ impl Loader<'_> {
         };
         let entries = section.map_or(&[][..], |section| &section.table.entries);
         let read = self.values(&owner, &info, entries.iter().map(|(key, item)| (key, item)), scope);
+        for (parameter, span) in info.declaration.parameters.iter().zip(&read.spans) {
+            self.places.extend(span.map(|span| (format!("{name}.{}", parameter.name), span)));
+        }
         (M::from_values(&read.values), read.spans)
     }
 
@@ -150,8 +166,10 @@ impl Loader<'_> {
         let at = |index: usize| spans.get(index).copied().flatten();
         let seconds = |value: f64| Quantity::new(value, Dimension::TIME);
         let length = run.stop - run.start;
-        let (message, place, help) = if length <= 0.0 {
+        let is_variable = run.step_control == StepControl::Variable;
+        let (code, message, place, help) = if length <= 0.0 {
             (
+                Code::BadRunTimes,
                 format!(
                     "the run stops at {} but starts at {}",
                     seconds(run.stop),
@@ -160,8 +178,32 @@ impl Loader<'_> {
                 at(RunSettings::STOP).or(at(RunSettings::START)),
                 "give a stop time after the start".to_owned(),
             )
-        } else if run.step > length {
+        } else if is_variable && run.max_step < run.min_step {
             (
+                Code::BadRunTimes,
+                format!(
+                    "the largest step, {}, is smaller than the smallest, {}",
+                    seconds(run.max_step),
+                    seconds(run.min_step)
+                ),
+                at(RunSettings::MAX_STEP).or(at(RunSettings::MIN_STEP)),
+                "give `max_step` a larger value than `min_step`".to_owned(),
+            )
+        } else if !is_variable && length / run.step > MOST_STEPS {
+            (
+                Code::TooManySteps,
+                format!(
+                    "a run of {} in steps of {} takes {:.1e} steps, more than any computer will",
+                    seconds(length),
+                    seconds(run.step),
+                    length / run.step
+                ),
+                at(RunSettings::STEP).or(at(RunSettings::STOP)),
+                "choose a larger step or an earlier stop".to_owned(),
+            )
+        } else if !is_variable && run.step > length {
+            (
+                Code::BadRunTimes,
                 format!(
                     "the step of {} is longer than the whole run of {}",
                     seconds(run.step),
@@ -173,7 +215,7 @@ impl Loader<'_> {
         } else {
             return;
         };
-        let error = Diagnostic::error(Code::BadRunTimes, message)
+        let error = Diagnostic::error(code, message)
             .at_if(place.or(section), "this cannot be run")
             .help(help);
         self.report(error);
@@ -289,6 +331,7 @@ impl Loader<'_> {
         let mut locals: Locals = HashMap::with_capacity(definition.parts.len());
         for part in &definition.parts {
             if self.parts >= MAX_PARTS {
+                self.is_whole = false;
                 break;
             }
             self.parts += 1;
@@ -306,14 +349,16 @@ impl Loader<'_> {
                 What::Unknown => Local::Broken,
             };
             if matches!(local, Local::Broken) {
+                self.is_whole = false;
                 self.silence_overrides(&frame.full(&part.key.name));
             }
             locals.insert(&part.key.name, local);
         }
         let mut ports = HashMap::with_capacity(definition.ports.len());
         for (key, end) in &definition.ports {
-            if let Some(meaning) = self.exposed(key, end, &locals) {
-                ports.insert(key.name.clone(), meaning);
+            match self.exposed(key, end, &locals) {
+                Some(meaning) => drop(ports.insert(key.name.clone(), meaning)),
+                None => self.is_whole = false,
             }
         }
         for connect in &definition.connects {
@@ -598,8 +643,11 @@ impl Loader<'_> {
             }
         };
         if step.dimension != Dimension::TIME {
-            let message =
-                format!("`{shown}` is a time, but this is {}", step.dimension.with_article());
+            let written = self.sources.slice(item.at).trim_matches('"').to_owned();
+            let message = format!(
+                "`{shown}` is a time, but \"{written}\" is {}",
+                step.dimension.with_article()
+            );
             let error = Diagnostic::error(Code::WrongDimension, message);
             self.report(error.at(item.at, "expected a time such as \"0.02 ms\""));
             return None;
@@ -617,11 +665,16 @@ impl Loader<'_> {
                 time(step.value),
                 time(main)
             );
+            let error =
+                Diagnostic::error(Code::SubcircuitStep, message).at(item.at, "does not fit");
             // As an expression: a third has no exact decimal number.
-            let error = Diagnostic::error(Code::SubcircuitStep, message)
-                .at(item.at, "does not fit")
-                .help(format!("write `step = \"{}/{nearest}\"`", time(main)));
-            self.report(error);
+            self.report(match nearest > 1.0 {
+                true => error.help(format!("write `step = \"{}/{nearest}\"`", time(main))),
+                false => error.help(format!(
+                    "a sub-circuit may step faster than the circuit around it, such as `step = \"{}/2\"`; leave it out to step with it",
+                    time(main)
+                )),
+            });
             return None;
         }
         let rate = whole as u32;

@@ -11,8 +11,8 @@ mod value;
 
 pub use overrides::Override;
 
-use crate::Loaded;
 use crate::tree;
+use crate::{Draft, Loaded};
 use definition::{Definition, DefinitionId};
 use fluxline_core::circuit::{Circuit, Connection, Drive, Instance, Registry};
 use fluxline_core::fluid::Fluid;
@@ -178,6 +178,10 @@ struct Loader<'r> {
     line_numbers: HashMap<String, usize>,
     /// Inputs without a value: component, parameter, and the error unless a signal drives it.
     open_inputs: Vec<(usize, usize, Diagnostic)>,
+    /// Where settings such as `run.step` are given.
+    places: HashMap<String, Span>,
+    /// All components and connections are known, if not their values.
+    is_whole: bool,
 }
 
 impl<'r> Loader<'r> {
@@ -213,6 +217,8 @@ impl<'r> Loader<'r> {
             line_names: HashSet::new(),
             line_numbers: HashMap::new(),
             open_inputs: Vec::new(),
+            places: HashMap::new(),
+            is_whole: true,
         }
     }
 
@@ -226,7 +232,10 @@ impl<'r> Loader<'r> {
             found: &mut self.found,
             folder: Rc::from(folder),
         };
-        Some(reader.definition(name, table, None, true))
+        let before = reader.found.errors();
+        let id = reader.definition(name, table, None, true);
+        self.is_whole &= self.found.errors() == before;
+        Some(id)
     }
 
     /// Adds a problem; inside a sub-circuit it also shows where that is used.
@@ -262,8 +271,18 @@ impl<'r> Loader<'r> {
 
     fn finish(mut self, root: Option<DefinitionId>, stem: &str) -> Loaded {
         let circuit = root.and_then(|root| self.circuit(root, stem));
-        let circuit = circuit.filter(|_| !self.found.has_errors());
-        Loaded { circuit, diagnostics: self.found, sources: self.sources }
+        let is_sound = !self.found.has_errors();
+        let (circuit, draft) = match is_sound {
+            true => (circuit, None),
+            false => (None, circuit.map(|circuit| Draft { circuit, is_whole: self.is_whole })),
+        };
+        Loaded {
+            circuit,
+            draft,
+            places: self.places,
+            diagnostics: self.found,
+            sources: self.sources,
+        }
     }
 
     /// Where things stand that the file leaves out.

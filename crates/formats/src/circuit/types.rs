@@ -5,7 +5,7 @@ use fluxline_core::circuit::Registry;
 use fluxline_core::component::ComponentType;
 use fluxline_core::declare::{Declaration, Value};
 use fluxline_core::values::Rules;
-use fluxline_diagnostics::{Code, Diagnostic, Place};
+use fluxline_diagnostics::{Code, Diagnostic, Place, list_names, nearest};
 use std::collections::HashMap;
 use std::rc::Rc;
 
@@ -75,7 +75,11 @@ impl Loader<'_> {
                 Some(known) => error.help(format!("in Fluxline it is called `{known}`")),
                 None => {
                     let names = registry.types().iter().map(|kind| kind.declaration.name);
-                    self.suggest(error, &name.text, names)
+                    let error = self.suggest_type(error, &name.text, names);
+                    match error.helps().is_empty() {
+                        true => error.help("`fluxline list` shows all types; `fluxline list pump` those with that word"),
+                        false => error,
+                    }
                 }
             };
             self.report(error);
@@ -83,6 +87,45 @@ impl Loader<'_> {
         };
         Some((kind, self.info(kind.declaration)?))
     }
+}
+
+impl Loader<'_> {
+    /// The nearest types. What follows the domain counts: the domain alone makes any two alike.
+    fn suggest_type(
+        &mut self,
+        error: Diagnostic,
+        name: &str,
+        types: impl Iterator<Item = &'static str>,
+    ) -> Diagnostic {
+        let types: Vec<&str> = types.collect();
+        let wanted = last(name);
+        let near = match self.suggestions {
+            0 => Vec::new(),
+            _ => nearest(wanted, types.iter().map(|one| last(one))),
+        };
+        self.suggestions = self.suggestions.saturating_sub(1);
+        // In the domain that is named, if it has one that fits.
+        let fits = |one: &&&str| near.iter().any(|near| *near == last(one));
+        let domain = |one: &&&str| {
+            name.split_once('.').is_some_and(|(domain, _)| one.starts_with(&format!("{domain}.")))
+        };
+        let own: Vec<&str> = types.iter().filter(fits).filter(domain).copied().collect();
+        let mut all = match own.is_empty() {
+            true => types.iter().filter(fits).copied().collect(),
+            false => own,
+        };
+        all.sort_by_key(|one| near.iter().position(|near| *near == last(one)));
+        all.truncate(3);
+        match all.is_empty() {
+            true => error,
+            false => error.help(format!("did you mean {}?", list_names(all))),
+        }
+    }
+}
+
+/// A type without its domain.
+fn last(name: &str) -> &str {
+    name.rsplit_once('.').map_or(name, |(_, last)| last)
 }
 
 /// The type that bears a name in another tool, or without its domain.

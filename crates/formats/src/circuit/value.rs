@@ -5,7 +5,9 @@ use super::definition::wrong_type;
 use super::scope::Scope;
 use super::types::TypeInfo;
 use crate::tree::{Item, Key, Val};
-use fluxline_core::declare::{Kind, Value};
+use fluxline_core::component::Declared;
+use fluxline_core::declare::{ANY_UNIT, Kind, Value};
+use fluxline_core::settings::RunSettings;
 use fluxline_core::values::{Bound, End, Rule};
 use fluxline_diagnostics::{Code, Diagnostic, Place, Span, list_names, nearest};
 use fluxline_units::{
@@ -151,17 +153,37 @@ impl Loader<'_> {
         )
         .at(key.at, "unknown parameter")
         .on(Place::component(owner.full).parameter(name));
+        let begins = |parameter: &&&str| parameter.starts_with(&format!("{name}_"));
+        let named_after: Vec<&str> = valid.iter().filter(begins).take(3).copied().collect();
+        let state = declaration.states.iter().find(|state| state.name == name);
         let error = if info.port(name).is_some() {
+            let error = match named_after.is_empty() {
+                true => error,
+                false => error.help(format!("did you mean {}?", list_names(named_after))),
+            };
             error.help(format!(
                 "`{name}` is a port: connect it under `[[connect]]` as \"{}.{name}\"",
                 owner.name
             ))
-        } else if declaration.output(name).is_some()
-            || declaration.states.iter().any(|state| state.name == name)
-        {
-            error.note(format!("`{name}` is a result of `{}`, not a parameter", owner.name))
+        } else if declaration.output(name).is_some() || state.is_some() {
+            let error =
+                error.note(format!("`{name}` is a result of `{}`, not a parameter", owner.name));
+            match state.and_then(|state| info.parameter(state.start)) {
+                Some(start) => error.help(format!(
+                    "for its value at the start give `{}`",
+                    declaration.parameters[start].name
+                )),
+                None => error.help("remove it"),
+            }
+        } else if RunSettings::DECLARATION.parameter(name).is_some() {
+            error.help(format!("`{name}` is a setting of the run: move it under `[run]`"))
         } else {
-            self.suggest(error, name, valid)
+            let error = self.suggest(error, name, valid);
+            match error.helps().is_empty() {
+                true => error
+                    .help(format!("`fluxline describe {}` lists its parameters", declaration.name)),
+                false => error,
+            }
         };
         self.report(error);
     }
@@ -359,9 +381,16 @@ impl Loader<'_> {
         let error = Diagnostic::error(Code::OutOfRange, message)
             .at(item.at, format!("must be {}", limit(bound, end)))
             .on(name.place());
+        let symbol = rule.unit.symbol();
+        let error = match item.value {
+            Val::Integer(_) | Val::Float(_) if !matches!(symbol, "" | "1") && value != 0.0 => {
+                error.note(format!("a number without a unit counts in {symbol}"))
+            }
+            _ => error,
+        };
         let error = match (rule.min, rule.max) {
             (Some(min), Some(max)) => error.help(format!(
-                "give a value {} and {}",
+                "give a value of {} and {}",
                 limit(min, End::Min),
                 limit(max, End::Max)
             )),
@@ -384,7 +413,8 @@ impl Loader<'_> {
         };
         if !value.is_finite() {
             let error = Diagnostic::error(Code::NotFinite, format!("`{name}` is not finite"))
-                .at(item.at, "expected a number");
+                .at(item.at, "expected a number")
+                .help("for \"no limit\" give a large number, such as 1e300, or leave it out");
             self.report(error);
             return None;
         }
@@ -482,6 +512,21 @@ impl Loader<'_> {
                 });
             }
         }
+        if helps.is_empty() {
+            helps.extend(match code {
+                Code::NotFinite => {
+                    Some("correct the expression or the parameters that it uses".to_owned())
+                }
+                Code::WrongDimension => {
+                    Some("check the units; a factor may be missing".to_owned())
+                }
+                Code::ExpressionSyntax | Code::UnparsableQuantity => Some(
+                    "write a number and a unit (\"1.5 bar\") or an expression (\"2*supply + 5 bar\")"
+                        .to_owned(),
+                ),
+                _ => None,
+            });
+        }
         let label = match code {
             Code::UnknownUnit => "unknown unit",
             Code::UnknownName => "unknown name",
@@ -571,7 +616,10 @@ fn wrong_dimension(
     };
     let others: Vec<&str> =
         info.parameter_names().enumerate().filter(fits).map(|(_, name)| name).take(3).collect();
-    match others.is_empty() {
+    if expected == Dimension::AREA && found.dimension == Dimension::LENGTH {
+        return error.help(format!("for the area of that diameter write \"pi/4 * ({text})^2\""));
+    }
+    match others.is_empty() || !name.owner.is_component {
         true => error,
         false => error.help(format!("did you mean {}?", list_names(others))),
     }
@@ -615,7 +663,7 @@ fn missing_parameter(owner: &Owner, info: &TypeInfo, index: usize) -> Diagnostic
     };
     let message = format!("`{}`{kind} needs a value for `{name}`", owner.name);
     let meaning = match unit {
-        "1" => parameter.meaning.to_owned(),
+        "1" | ANY_UNIT => parameter.meaning.to_owned(),
         _ => format!("{} [{unit}]", parameter.meaning),
     };
     Diagnostic::error(Code::MissingKey, message)

@@ -267,7 +267,10 @@ impl<'t> Parser<'t> {
             return Ok(());
         }
         let comma = self.rest().starts_with(',');
-        let help = comma.then(|| "use a point as the decimal sign".to_string());
+        let help = match comma {
+            true => Some("use a point as the decimal sign".to_string()),
+            false => self.rest().trim().is_empty().then(|| "add the missing `)`".to_string()),
+        };
         Err(self.unexpected("an operator or `)`", help))
     }
 
@@ -322,7 +325,20 @@ impl<'t> Parser<'t> {
             return Ok(None);
         }
         match parse_longest(self.text, at, self.is_parameter) {
-            Ok((_, end)) if one_over && end == at + 1 => Ok(None),
+            Ok((_, end)) if one_over && end == at + 1 => {
+                // `1500 1/mn`: two numbers in a row make sense only with a unit below the line.
+                let below = self.text.len() - rest[1..].trim_start()[1..].trim_start().len();
+                let word = &self.text[below..end_of_word(self.text, below)];
+                if word.is_empty() || (self.is_parameter)(word) {
+                    return Ok(None);
+                }
+                Err(QuantityError::Unit(UnitError::Unknown {
+                    symbol: word.to_string(),
+                    span: below..below + word.len(),
+                    suggestions: similar_units(word),
+                })
+                .into())
+            }
             Ok(unit) => Ok(Some(unit)),
             Err(error) if !error.may_be_no_unit() => Err(QuantityError::Unit(error).into()),
             Err(_) if word.is_empty() => Ok(None),
@@ -398,7 +414,8 @@ impl<'t> Parser<'t> {
                 }
             }
             if !self.take(')') {
-                return Err(self.unexpected("an operator, `,` or `)`", None));
+                let help = self.rest().trim().is_empty().then(|| "add the missing `)`".to_string());
+                return Err(self.unexpected("an operator, `,` or `)`", help));
             }
         }
         self.open_calls -= 1;
