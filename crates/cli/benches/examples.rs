@@ -32,7 +32,10 @@ fn main() {
         .filter(|path| path.extension().is_some_and(|e| e == "toml"))
         .collect();
     files.sort();
-    println!("{:28} {:>10} {:>9} {:>13} {:>10}", "", "real time", "ns/step", "ns/component", "balances");
+    println!(
+        "{:28} {:>10} {:>9} {:>13} {:>10}",
+        "", "real time", "ns/step", "ns/component", "balances"
+    );
     for file in files {
         let name = file.file_stem().unwrap_or_default().to_string_lossy().into_owned();
         let Ok(session) = Session::open(&file, &[]) else {

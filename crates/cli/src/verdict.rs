@@ -96,7 +96,10 @@ impl Report<'_> {
                 })
             };
             let parasitic = worst(&verdict.parasitic_pressure, "Pa");
-            line("parasitic error", parasitic.unwrap_or_else(|| "no lumped oil volumes".to_owned()));
+            line(
+                "parasitic error",
+                parasitic.unwrap_or_else(|| "no lumped oil volumes".to_owned()),
+            );
             if let Some(text) = worst(&verdict.parasitic_force, "N") {
                 line("parasitic force", text);
             }

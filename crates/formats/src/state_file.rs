@@ -126,11 +126,15 @@ pub fn read_state(bytes: &[u8], name: &str, plan: &Plan) -> Result<State<f64>, D
                     *value = rest.number()?;
                 }
             }
+            // Nothing but the checksum is left.
+            if rest.0.len() != size_of_val(sum) {
+                return None;
+            }
         }
         Some((fingerprint, times, state, fits))
     };
     let (fingerprint, [start, step], state, fits) =
-        read().ok_or_else(|| corrupt("is incomplete"))?;
+        read().ok_or_else(|| corrupt("is incomplete or holds too much"))?;
     let another = |why: String| {
         Diagnostic::error(Code::StateOfAnotherCircuit, format!("`{name}` does not fit: {why}"))
             .note("nothing was restored")

@@ -297,7 +297,26 @@ fn prepare(
         )
         .at_if(instance.span, "this component"));
     };
-    built.prepare(&environment).map_err(|refusal| refused(instance, &refusal))
+    let ready = built.prepare(&environment).map_err(|refusal| refused(instance, &refusal))?;
+    match ready.history() {
+        0..=MOST_HISTORY => Ok(ready),
+        history => Err(too_much_history(instance, history as f64, environment.step)),
+    }
+}
+
+/// The most numbers that a component, or all of them, may keep of the past: 2 GB.
+const MOST_HISTORY: usize = 1 << 28;
+
+fn too_much_history(instance: &Instance, history: f64, step: f64) -> Diagnostic {
+    let step = Quantity::new(step, Dimension::TIME);
+    let message = format!(
+        "`{}` would have to remember {history:.0e} numbers of the past, in steps of {step}",
+        instance.name
+    );
+    Diagnostic::error(Code::TooManySteps, message)
+        .at_if(instance.span, "too long a line or delay")
+        .on(Place::component(&instance.name))
+        .help("check its length; if it is right, take a larger step")
 }
 
 /// The error for values that contradict each other.
@@ -620,6 +639,10 @@ fn assemble(
         states.extend(declaration.states.iter().map(|s| start_value(instance, s.start)));
         states.extend(declaration.states.iter().map(|_| 0.0));
         states.extend(declaration.memory.iter().map(|m| start_value(instance, m.start)));
+        if states.len().saturating_add(ready.history()) > MOST_HISTORY {
+            problems.push(too_much_history(instance, ready.history() as f64, step));
+            return None;
+        }
         states.resize(states.len() + ready.history(), 0.0);
         blocks.push(begin..states.len());
     }

@@ -90,6 +90,11 @@ pub fn read_csv(path: &Path) -> Result<ResultTable, Diagnostic> {
     read(BufReader::new(file), &path.display().to_string(), path)
 }
 
+/// Reads a CSV text as [`read_csv`] does. `name` stands for the file in messages.
+pub fn parse_csv(text: impl BufRead, name: &str) -> Result<ResultTable, Diagnostic> {
+    read(text, name, Path::new(name))
+}
+
 fn read(mut input: impl BufRead, name: &str, path: &Path) -> Result<ResultTable, Diagnostic> {
     let mut table = ResultTable::default();
     let mut separator = ',';

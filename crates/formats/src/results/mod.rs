@@ -9,7 +9,7 @@ mod output;
 #[cfg(feature = "parquet")]
 mod parquet;
 
-pub use csv::{CsvWriter, ResultTable, read_csv};
+pub use csv::{CsvWriter, ResultTable, parse_csv, read_csv};
 pub use output::{OutputFile, read_problem, write_problem};
 #[cfg(feature = "parquet")]
 pub use parquet::ParquetWriter;
