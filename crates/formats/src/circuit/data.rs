@@ -244,7 +244,7 @@ impl Loader<'_> {
         }
     }
 
-    /// At least two knots, increasing.
+    /// At least two knots, increasing but for jumps.
     fn check_knots(&mut self, name: &str, knots: &[f64], places: &[Span], at: Span) -> bool {
         if knots.len() < 2 {
             let message =
@@ -255,7 +255,11 @@ impl Loader<'_> {
             self.report(error);
             return false;
         }
-        let Some(fall) = knots.windows(2).position(|pair| pair[1] <= pair[0]) else {
+        // Two points at one place are a jump, which some components take and others refuse; three are
+        // a mistake.
+        let jumps = |i: usize| i > 0 && knots[i - 1] == knots[i];
+        let falls = |i: usize| knots[i + 1] < knots[i] || knots[i + 1] == knots[i] && jumps(i);
+        let Some(fall) = (0..knots.len() - 1).find(|&i| falls(i)) else {
             return true;
         };
         let (before, after) = (knots[fall], knots[fall + 1]);
@@ -268,7 +272,7 @@ impl Loader<'_> {
             false => error.also(at, format!("read for `{name}`")),
         };
         let error =
-            error.help("sort the points; for a jump, use two points that lie close together");
+            error.help("sort the points; for a jump give two points at one place, not more");
         self.report(error);
         false
     }
