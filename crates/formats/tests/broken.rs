@@ -903,7 +903,7 @@ fn data_files_are_blamed_by_line_and_column() {
     check("t,q\n0,1\n1,,\n", "F0802", "3:4", "column 2 is missing", "the line ends here");
     check("t,q\n0,1\n1,nan\n", "F0802", "3:3", "`nan` is not a number", "");
     check("t,q\n0,1\n1\n", "F0802", "3:2", "column 2 is missing", "");
-    check("t,q\n0,1\n2,1\n1,2\n", "F0803", "4:1", "2 follows 2", "");
+    check("t,q\n0,1\n2,1\n1,2\n", "F0803", "4:1", "1 follows 2", "");
     check("t [s],q [l/mni]\n0,1\n1,2\n", "F0303", "1:7", "names no unit", "did you mean");
     check("t [s],q [bar]\n0,1\n1,2\n", "F0302", "1:7", "bar is the unit of a pressure", "");
     check("# nothing\n", "F0804", "1:1", "empty", "right file");
