@@ -118,7 +118,9 @@ impl Pipe<f64> {
         let is_short = in_steps < 1.0;
         let has_slow_wall = p.slow_compliance > 0.0;
         let is_store = is_short && !has_slow_wall;
-        let (steps, delay) = if is_short { (1, dt) } else { (in_steps.floor() as usize, delay) };
+        // As many as can be counted; the plan refuses a history of that size.
+        let whole = in_steps.min(1e15).floor() as usize;
+        let (steps, delay) = if is_short { (1, dt) } else { (whole, delay) };
         let share = if is_store { 0.5 } else { 0.25 };
         let friction =
             PipeFriction::new(p.friction, &p.bore, share, fluid.density, fluid.viscosity, dt);
