@@ -627,7 +627,7 @@ fn likely_names(text: &str, variables: &Variables) -> Option<String> {
         return Some(format!("`{text}` is a component: all its variables are `{text}.*`"));
     }
     let dots = || text.match_indices('.').map(|(dot, _)| dot);
-    let known = dots().filter_map(|dot| variables.by_name.get(&text[..dot])).last();
+    let known = dots().filter_map(|dot| variables.by_name.get(&text[..dot])).next_back();
     if let Some(&index) = known {
         let all = variables.entries[index].variables(variables.carries_temperature);
         let names: Vec<&str> = all.iter().map(|variable| variable.name.as_str()).collect();
