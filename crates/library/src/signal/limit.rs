@@ -117,8 +117,10 @@ impl DeadBand {
 impl Quantize {
     #[inline(always)]
     fn value<T: Num>(_: &NoConstants<T>, _: f64, u: impl Fn(usize) -> T) -> T {
-        let step = u(Self::INTERVAL);
-        (u(Self::INPUT) / step + 0.5).floor() * step
+        let (signal, step) = (u(Self::INPUT), u(Self::INTERVAL));
+        // A signal may drive the height to nothing: then there are no steps.
+        let rounded = (signal / step + 0.5).floor() * step;
+        T::select(step.gt(T::zero()), rounded, signal)
     }
 }
 
