@@ -5,6 +5,7 @@
 //! lines removed or repeated, files cut off or spliced. `FLUXLINE_MUTANTS=200000` tries more, and
 //! `FLUXLINE_MUTATION_SEED=7` others; a mutant that fails is printed with its number.
 
+use fluxline::{Failure, Recording, Session};
 use fluxline_core::circuit::Registry;
 use fluxline_core::plan::Plan;
 use fluxline_core::run;
@@ -257,6 +258,20 @@ fn try_mutant(text: &str, folder: &Path, registry: &Registry) -> Result<Came, St
     Ok(Came::Run)
 }
 
+/// The same through the door that users take, with all that is checked before a run.
+fn try_session(text: &str) -> Result<Came, String> {
+    match Session::from_text("mutant.toml", text, &[]) {
+        Ok(session) => {
+            let _ = session.recording(&Recording::default());
+            Ok(Came::Run)
+        }
+        Err(Failure { problems, sources }) => {
+            let _ = problems.render(&sources, false, 100);
+            check_places(&problems).map(|()| Came::Refused)
+        }
+    }
+}
+
 #[test]
 fn no_mutant_of_a_circuit_panics_or_hangs() {
     let number = |name: &str| std::env::var(name).ok().and_then(|text| text.parse::<u64>().ok());
@@ -279,7 +294,10 @@ fn no_mutant_of_a_circuit_panics_or_hangs() {
         }
         let text = mutate(&mut random, &seeds);
         let begun = Instant::now();
-        let came = catch_unwind(AssertUnwindSafe(|| try_mutant(&text, &folder, &registry)));
+        let came = catch_unwind(AssertUnwindSafe(|| match mutant % 8 {
+            0 => try_session(&text),
+            _ => try_mutant(&text, &folder, &registry),
+        }));
         let took = begun.elapsed();
         slowest = slowest.max(took);
         let problem = match came {

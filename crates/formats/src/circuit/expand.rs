@@ -167,6 +167,7 @@ impl Loader<'_> {
         let seconds = |value: f64| Quantity::new(value, Dimension::TIME);
         let length = run.stop - run.start;
         let is_variable = run.step_control == StepControl::Variable;
+        let smallest = if is_variable { run.step.min(run.min_step) } else { run.step };
         let (code, message, place, help) = if length <= 0.0 {
             (
                 Code::BadRunTimes,
@@ -189,14 +190,14 @@ impl Loader<'_> {
                 at(RunSettings::MAX_STEP).or(at(RunSettings::MIN_STEP)),
                 "give `max_step` a larger value than `min_step`".to_owned(),
             )
-        } else if !is_variable && length / run.step > MOST_STEPS {
+        } else if length / smallest > MOST_STEPS {
             (
                 Code::TooManySteps,
                 format!(
                     "a run of {} in steps of {} takes {:.1e} steps, more than any computer will",
                     seconds(length),
-                    seconds(run.step),
-                    length / run.step
+                    seconds(smallest),
+                    length / smallest
                 ),
                 at(RunSettings::STEP).or(at(RunSettings::STOP)),
                 "choose a larger step or an earlier stop".to_owned(),
