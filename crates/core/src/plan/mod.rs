@@ -304,8 +304,8 @@ fn prepare(
     }
 }
 
-/// The most numbers that a component, or all of them, may keep of the past: 2 GB.
-const MOST_HISTORY: usize = 1 << 28;
+/// The most numbers that a component, or all of them, may keep of the past: 512 MB.
+const MOST_HISTORY: usize = 1 << 26;
 
 fn too_much_history(instance: &Instance, history: f64, step: f64) -> Diagnostic {
     let step = Quantity::new(step, Dimension::TIME);
