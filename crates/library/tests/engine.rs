@@ -78,7 +78,7 @@ fn closed_circuit_keeps_its_oil_to_rounding() {
 }
 
 #[test]
-fn mass_on_a_spring_swings_with_its_natural_frequency() {
+fn a_spring_with_a_loose_end_is_refused() {
     let registry = registry();
     let mut circuit = Builder::new(&registry);
     circuit.circuit.run.step = 1e-3;
@@ -224,10 +224,10 @@ fn a_signal_loop_is_told_as_a_walk() {
     circuit.drive("first.out", "second.input").drive("second.out", "third.input");
     circuit.drive("third.out", "first.input");
     let problem = circuit.plan().unwrap_err();
-    assert!(
-        problem.contains("`first` → `second` → `third` → `first`") || problem.contains("→"),
-        "{problem}"
-    );
+    // Where the walk begins is of no matter; its direction and its members are.
+    let names = ["`first`", "`second`", "`third`"];
+    let walks = (0..3).map(|i| [0, 1, 2, 3].map(|k| names[(i + k) % 3]).join(" → "));
+    assert!(walks.into_iter().any(|walk| problem.contains(&walk)), "{problem}");
 }
 
 #[test]
