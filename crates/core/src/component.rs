@@ -54,6 +54,9 @@ pub struct Environment<'a> {
     pub start_pressure: f64,
     /// How many bonds its ports have in all.
     pub bonds: usize,
+    /// How many of them each declared port has: one, or as many as are connected to a port that
+    /// takes many. The bonds of the first port come first.
+    pub places: &'a [usize],
     /// How lumped lines are filtered.
     pub filter: Filter,
 }
@@ -109,7 +112,14 @@ pub trait Physics: Declared {
     /// The continuous law. A Q-component reads efforts, states and inputs and writes flows (out of
     /// the component), displacements and rates; a C-component reads flows and displacements and
     /// writes efforts and rates; all write outputs.
-    fn law<T: Num>(constants: &Self::Constants<T>, law: &mut Law<'_, T>);
+    fn law<T: Num>(constants: &Self::Constants<T>, law: &mut Law<'_, T>) {
+        let _ = (constants, law);
+    }
+
+    /// Whether the continuous law is given. A component that is defined by its step, such as one
+    /// that keeps to another program's discretisation, has none: only the wave method runs it, and
+    /// its [`Physics::start`] also sets its outputs.
+    const HAS_LAW: bool = true;
 
     /// One time step with line ends `effort = wave + impedance·flow`. C-components must give it.
     #[inline]

@@ -27,8 +27,8 @@ pub struct Surroundings {
     pub fluid: Fluid,
     /// Filter of lumped lines.
     pub filter: Filter,
-    /// Number of bonds; more than the declared ports for a component whose last port takes many.
-    pub bonds: usize,
+    /// Number of bonds of each port; may be other than one for a port that takes many.
+    pub places: Vec<usize>,
 }
 
 impl Surroundings {
@@ -38,7 +38,7 @@ impl Surroundings {
             step,
             fluid: Fluid::default(),
             filter: Filter::None,
-            bonds: M::DECLARATION.ports.len(),
+            places: vec![1; M::DECLARATION.ports.len()],
         }
     }
 }
@@ -55,7 +55,8 @@ impl<M: Physics> Bench<M> {
             step: around.step,
             fluid: &around.fluid,
             start_pressure: ATMOSPHERE,
-            bonds: around.bonds,
+            bonds: around.places.iter().sum(),
+            places: &around.places,
             filter: around.filter,
         })?;
         let history = M::history(&constants);
@@ -70,7 +71,8 @@ impl<M: Physics, const N: usize> Bench<M, Lanes<N>> {
             step: around.step,
             fluid: &around.fluid,
             start_pressure: ATMOSPHERE,
-            bonds: around.bonds,
+            bonds: around.places.iter().sum(),
+            places: &around.places,
             filter: around.filter,
         };
         let mut flat = Vec::new();
@@ -101,19 +103,20 @@ impl<M: Physics, T: Num> Bench<M, T> {
     fn mount(constants: M::Constants<T>, history: usize, around: &Surroundings) -> Self {
         let declaration = M::DECLARATION;
         let (inputs, outputs) = (declaration.input_count(), declaration.outputs.len());
+        let bonds: usize = around.places.iter().sum();
         let block = 2 * declaration.states.len() + declaration.memory.len() + history;
         let wiring = Wiring {
             component: 0,
-            ports: (0..around.bonds as u32).collect(),
+            ports: (0..bonds as u32).collect(),
             inputs: (0..inputs as u32).collect(),
             output_offset: inputs,
             states: 0..block,
         };
         let state = State {
-            bonds: vec![Bond::at_rest(T::zero()); around.bonds],
+            bonds: vec![Bond::at_rest(T::zero()); bonds],
             signals: vec![T::zero(); inputs + outputs],
             states: vec![T::zero(); block],
-            viscosity: vec![T::of(around.fluid.viscosity); around.bonds],
+            viscosity: vec![T::of(around.fluid.viscosity); bonds],
             line_temperature: Vec::new(),
             delivered_temperature: Vec::new(),
             step: 0,

@@ -75,6 +75,8 @@ pub struct Entry {
     pub declaration: &'static Declaration,
     /// Bond of each connection, in wiring order.
     pub bonds: Box<[u32]>,
+    /// How many of them each declared port has.
+    pub places: Box<[usize]>,
     /// Signal of each input.
     pub inputs: Box<[u32]>,
     /// Where its outputs are visible to others.
@@ -93,12 +95,19 @@ pub struct Entry {
 impl Entry {
     /// Declared port and place of a bond, in wiring order.
     pub fn port_of(&self, bond: usize) -> (usize, u32) {
-        let last = self.declaration.ports.len() - 1;
-        if bond < last || !self.declaration.ports[last].many {
-            (bond.min(last), 1)
-        } else {
-            (last, (bond - last) as u32 + 1)
+        let mut place = bond;
+        for (port, &count) in self.places.iter().enumerate() {
+            if place < count {
+                return (port, place as u32 + 1);
+            }
+            place -= count;
         }
+        (self.places.len() - 1, 1)
+    }
+
+    /// The first bond of a port, in wiring order.
+    pub fn first_bond(&self, port: usize) -> usize {
+        self.places[..port].iter().sum()
     }
 
     /// The sign that turns a bond's flow and displacement into what users see at a port.

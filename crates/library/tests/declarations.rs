@@ -365,12 +365,17 @@ impl Alone {
         if declaration.ports.last().is_some_and(|port| port.many) {
             domains.push(domains[domains.len() - 1]);
         }
+        let mut places = vec![1; declaration.ports.len()];
+        if let Some(last) = places.last_mut() {
+            *last += domains.len() - declaration.ports.len();
+        }
         let fluid = Fluid::from(&default_settings::<FluidSettings>().unwrap());
         let environment = Environment {
             step,
             fluid: &fluid,
             start_pressure: 1e5,
             bonds: domains.len(),
+            places: &places,
             filter: Filter::Pressure(0.2),
         };
         let built = (kind.build)(values)

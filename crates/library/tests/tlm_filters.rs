@@ -14,7 +14,7 @@ const STEP: f64 = 1e-3;
 
 /// Pressure at the fed end for a given inflow, by the component.
 fn simulated(filter: Filter, inflow: &[f64]) -> Vec<f64> {
-    let around = Surroundings { bonds: 2, filter, ..Surroundings::of::<Volume>(STEP) };
+    let around = Surroundings { places: vec![2], filter, ..Surroundings::of::<Volume>(STEP) };
     // far above vapour pressure, so that the store stays linear
     let volume = Volume { volume: 1e-3, start_pressure: Some(1e9) };
     let mut bench = Bench::within(&volume, &around).unwrap();

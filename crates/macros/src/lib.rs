@@ -199,8 +199,11 @@ fn expand_component(arguments: Arguments, mut item: ItemStruct) -> Result<Tokens
         let constant = format_ident!("{}", text.to_uppercase());
         let index = match kind.as_str() {
             "port" => {
-                let options =
-                    Options::of(&attribute, &["many", "optional", "observes", "side", "also"])?;
+                let options = Options::of(
+                    &attribute,
+                    &["name", "many", "optional", "observes", "side", "also"],
+                )?;
+                let text = options.text("name").unwrap_or(&text);
                 let Type::Path(path) = &field.ty else {
                     return Err(Error::new(field.ty.span(), "the type names the domain"));
                 };
@@ -229,7 +232,8 @@ fn expand_component(arguments: Arguments, mut item: ItemStruct) -> Result<Tokens
                 ports.len() - 1
             }
             "parameter" | "input" => {
-                let options = Options::of(&attribute, &["default", "min", "max", "also"])?;
+                let options = Options::of(&attribute, &["name", "default", "min", "max", "also"])?;
+                let text = options.text("name").unwrap_or(&text);
                 let (symbol, meaning, unit) = symbol_meaning_unit(&field_doc, name.span())?;
                 let default = option_tokens(options.text("default"));
                 let min = option_tokens(options.text("min"));
@@ -267,7 +271,8 @@ fn expand_component(arguments: Arguments, mut item: ItemStruct) -> Result<Tokens
                 if kind == "input" { input_count - 1 } else { index }
             }
             _ => {
-                let options = Options::of(&attribute, &["start", "counts", "also"])?;
+                let options = Options::of(&attribute, &["name", "start", "counts", "also"])?;
+                let text = options.text("name").unwrap_or(&text);
                 let (symbol, meaning, unit) = symbol_meaning_unit(&field_doc, name.span())?;
                 let start = options.text("start").unwrap_or("0");
                 let counts = match options.text("counts") {

@@ -42,8 +42,8 @@ pub struct Layout {
     pub lines: Vec<Instance>,
     /// Who meets whom.
     pub meetings: Vec<Meeting>,
-    /// For each component, the number of connections of its many-port.
-    pub places: HashMap<usize, u32>,
+    /// The number of connections of each port that takes many, by component and port.
+    pub places: HashMap<(usize, usize), u32>,
 }
 
 struct Draft {
@@ -57,18 +57,18 @@ struct Draft {
 pub fn lay_out(circuit: &Circuit, registry: &Registry, problems: &mut Diagnostics) -> Layout {
     let mut layout = Layout::default();
     let mut drafts: Vec<Draft> = Vec::new();
-    let mut taken: HashMap<(usize, u32), Option<Span>> = HashMap::new();
+    let mut taken = Taken::new();
     number_places(circuit, &mut layout, &mut taken, problems);
 
-    let mut next_place: HashMap<usize, u32> = HashMap::new();
+    let mut next_place: HashMap<(usize, usize), u32> = HashMap::new();
     let mut resolve = |end: &PortEnd| {
         let port = &circuit.components[end.component].declaration().ports[end.port];
         let place = match (port.many, end.place) {
             (false, _) => 1,
             (true, Some(place)) => place,
             (true, None) => {
-                let next = next_place.entry(end.component).or_insert(1);
-                while taken.contains_key(&(end.component, *next)) {
+                let next = next_place.entry((end.component, end.port)).or_insert(1);
+                while taken.contains_key(&(end.component, end.port, *next)) {
                     *next += 1;
                 }
                 *next += 1;
@@ -107,7 +107,7 @@ pub fn lay_out(circuit: &Circuit, registry: &Registry, problems: &mut Diagnostic
                     continue;
                 };
                 layout.lines.push(line.clone());
-                layout.places.insert(index, ends.len() as u32);
+                layout.places.insert((index, 0), ends.len() as u32);
                 for (end, part) in ends.into_iter().zip(parts) {
                     drafts.push(Draft {
                         ends: vec![end, part],
@@ -125,19 +125,22 @@ pub fn lay_out(circuit: &Circuit, registry: &Registry, problems: &mut Diagnostic
     layout
 }
 
+/// Places of ports that connections ask for by number: component, port, place.
+type Taken = HashMap<(usize, usize, u32), Option<Span>>;
+
 /// Counts the connections of many-ports and finds places given twice.
 fn number_places(
     circuit: &Circuit,
     layout: &mut Layout,
-    taken: &mut HashMap<(usize, u32), Option<Span>>,
+    taken: &mut Taken,
     problems: &mut Diagnostics,
 ) {
     let many = |end: &PortEnd| circuit.components[end.component].declaration().ports[end.port].many;
     for end in circuit.connections.iter().flat_map(|c| &c.ends).filter(|e| many(e)) {
-        let count = layout.places.entry(end.component).or_insert(0);
+        let count = layout.places.entry((end.component, end.port)).or_insert(0);
         *count += 1;
         if let Some(place) = end.place
-            && let Some(first) = taken.insert((end.component, place), end.span)
+            && let Some(first) = taken.insert((end.component, end.port, place), end.span)
         {
             let instance = &circuit.components[end.component];
             let name =
@@ -153,8 +156,8 @@ fn number_places(
         }
     }
     // A place beyond the number of connections would leave gaps: close them upwards.
-    for (&(component, place), _) in taken.iter() {
-        let count = layout.places.entry(component).or_insert(0);
+    for (&(component, port, place), _) in taken.iter() {
+        let count = layout.places.entry((component, port)).or_insert(0);
         *count = (*count).max(place);
     }
 }
@@ -416,7 +419,7 @@ fn settle(
             .help("give it one: `line = { length = \"1 m\", bore = \"12 mm\" }`, or set the default under [lines]"),
     });
     layout.lines.push(line);
-    layout.places.insert(index, ends as u32);
+    layout.places.insert((index, 0), ends as u32);
     for (i, (q, part)) in qs.iter().zip(&parts).enumerate() {
         let observers = if i == 0 { std::mem::take(&mut meeting.observers) } else { Vec::new() };
         layout.meetings.push(Meeting { q: Some(*q), c: vec![*part], observers });

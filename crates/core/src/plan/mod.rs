@@ -131,6 +131,7 @@ impl Plan {
 
 struct Draft<'a> {
     instances: Vec<&'a Instance>,
+    places: Vec<Box<[usize]>>,
     bonds: Vec<Vec<u32>>,
     domains: Vec<Domain>,
     rates: Vec<usize>,
@@ -158,12 +159,14 @@ fn build(
     let instances: Vec<&Instance> = circuit.components.iter().chain(&layout.lines).collect();
 
     // Bonds: one per C-end; a Q-end shares the bond of its only C-end.
+    let places: Vec<Box<[usize]>> = instances
+        .iter()
+        .enumerate()
+        .map(|(index, instance)| places(instance, index, &layout))
+        .collect();
     let mut draft = Draft {
-        bonds: instances
-            .iter()
-            .enumerate()
-            .map(|(index, instance)| vec![u32::MAX; bond_count(instance, index, &layout)])
-            .collect(),
+        bonds: places.iter().map(|places| vec![u32::MAX; places.iter().sum()]).collect(),
+        places,
         rates: instances.iter().map(|i| i.rate).collect(),
         instances,
         domains: Vec::new(),
@@ -201,12 +204,16 @@ fn build(
             draft.attach(end, Some(shared));
         }
     }
+    // Ports that nothing is connected to.
     for index in 0..draft.instances.len() {
-        for place in 0..draft.bonds[index].len() {
-            if draft.bonds[index][place] == u32::MAX {
-                let declared = draft.instances[index].declaration().ports;
-                draft.bonds[index][place] = draft.domains.len() as u32;
-                draft.domains.push(declared[place.min(declared.len() - 1)].domain);
+        let mut bond = 0;
+        for (port, &count) in draft.places[index].iter().enumerate() {
+            for _ in 0..count {
+                if draft.bonds[index][bond] == u32::MAX {
+                    draft.bonds[index][bond] = draft.domains.len() as u32;
+                    draft.domains.push(draft.instances[index].declaration().ports[port].domain);
+                }
+                bond += 1;
             }
         }
     }
@@ -242,9 +249,10 @@ fn check_parts(
     let instances = || circuit.components.iter().chain(&layout.lines);
     let mut no_feedthrough: Vec<Option<&'static [usize]>> = Vec::new();
     for (index, instance) in instances().enumerate() {
-        let bonds = bond_count(instance, index, layout);
-        let is_joined = bonds > 0 || instance.declaration().ports.is_empty();
-        let ready = prepare(circuit, instance, step, instance.rate, bonds);
+        let places = places(instance, index, layout);
+        let is_joined =
+            places.iter().any(|&count| count > 0) || instance.declaration().ports.is_empty();
+        let ready = prepare(circuit, instance, step, instance.rate, &places);
         no_feedthrough.push(ready.as_ref().ok().map(|ready| ready.no_feedthrough()));
         if let Err(problem) = ready
             && with_values
@@ -280,13 +288,14 @@ fn prepare(
     instance: &Instance,
     step: f64,
     rate: usize,
-    bonds: usize,
+    places: &[usize],
 ) -> Result<Box<dyn Prepared>, Diagnostic> {
     let environment = Environment {
         step: step / f64::from(circuit.rates[rate]),
         fluid: &circuit.fluids[instance.fluid],
         start_pressure: circuit.run.start_pressure,
-        bonds,
+        bonds: places.iter().sum(),
+        places,
         // Motion must not be damped by numerics: springs and shafts stay undamped.
         filter: if holds_oil(instance) { circuit.run.line_filter() } else { Filter::None },
     };
@@ -431,22 +440,19 @@ fn check_times(circuit: &Circuit, step: f64, problems: &mut Diagnostics) {
     }
 }
 
-/// Bonds of a component: one per port, as many as connected for a many-port.
-fn bond_count(instance: &Instance, index: usize, layout: &Layout) -> usize {
-    let declared = instance.declaration().ports;
-    match declared.last() {
-        Some(port) if port.many => {
-            declared.len() - 1 + layout.places.get(&index).copied().unwrap_or(0) as usize
-        }
-        _ => declared.len(),
-    }
+/// Bonds of each port of a component: one, or as many as connected to a port that takes many.
+fn places(instance: &Instance, index: usize, layout: &Layout) -> Box<[usize]> {
+    let count = |port: usize| layout.places.get(&(index, port)).copied().unwrap_or(0) as usize;
+    let declared = instance.declaration().ports.iter().enumerate();
+    declared.map(|(port, declared)| if declared.many { count(port) } else { 1 }).collect()
 }
 
 impl Draft<'_> {
     /// Gives an end its bond: a new one, or one that it shares.
     fn attach(&mut self, end: &End, shared: Option<u32>) -> u32 {
         let port = &self.instances[end.component].declaration().ports[end.port];
-        let place = end.port + end.place as usize - 1;
+        let before: usize = self.places[end.component][..end.port].iter().sum();
+        let place = before + end.place as usize - 1;
         let bond = shared.unwrap_or_else(|| {
             self.domains.push(port.domain);
             self.domains.len() as u32 - 1
@@ -594,7 +600,7 @@ fn assemble(
     junction_drafts: Vec<(usize, Junction)>,
     problems: &mut Diagnostics,
 ) -> Option<Plan> {
-    let Draft { instances, bonds, domains, rates } = draft;
+    let Draft { instances, places, bonds, domains, rates } = draft;
     let own = circuit.components.len();
 
     // Signals: inputs that nothing drives, outputs, probes; outputs of C and Q as they are written.
@@ -622,7 +628,7 @@ fn assemble(
     // Components in their new surroundings.
     let mut prepared: Vec<Box<dyn Prepared>> = Vec::with_capacity(instances.len());
     for (index, instance) in instances.iter().enumerate() {
-        let ready = prepare(circuit, instance, step, rates[index], bonds[index].len());
+        let ready = prepare(circuit, instance, step, rates[index], &places[index]);
         prepared.extend(problems.take(ready));
     }
     if prepared.len() < instances.len() {
@@ -659,6 +665,7 @@ fn assemble(
             name: instance.name.clone(),
             declaration: instance.declaration(),
             bonds: bonds[i].clone().into(),
+            places: places[i].clone(),
             inputs: inputs[i].clone(),
             outputs: outputs[i],
             written: outputs[i],
@@ -934,7 +941,7 @@ fn connect_signals(
             }
             Source::Port { component, port, place, variable } => {
                 let entry = &entries[component];
-                let bond = entry.bonds[port + place as usize - 1];
+                let bond = entry.bonds[entry.first_bond(port) + place as usize - 1];
                 let sign = match variable.role {
                     Role::Flow | Role::Displacement => entry.flow_sign(port),
                     _ => 1.0,

@@ -646,7 +646,7 @@ pub(crate) mod testing {
         waves: (f64, f64),
     ) {
         let around = Surroundings::of::<M>(1e-4);
-        let ports = around.bonds;
+        let ports: usize = around.places.iter().sum();
         let numbers = 12 * (2 * ports + inputs.len());
         let strategy = proptest::collection::vec(0.0..1.0f64, numbers * 4);
         let mut runner = TestRunner::new(Config { cases: 40, ..Config::default() });

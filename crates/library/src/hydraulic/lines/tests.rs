@@ -50,7 +50,9 @@ fn hose(length: f64) -> Hose {
 }
 
 fn around<M: Physics>(dt: f64, bonds: usize) -> Surroundings {
-    Surroundings { bonds, ..Surroundings::of::<M>(dt) }
+    // Lines are one port that takes many, or two ports.
+    let places = if M::DECLARATION.ports.len() == 1 { vec![bonds] } else { vec![1; bonds] };
+    Surroundings { places, ..Surroundings::of::<M>(dt) }
 }
 
 fn bench<M: Physics>(component: &M, around: &Surroundings) -> Bench<M> {
@@ -592,6 +594,7 @@ fn a_change_of_step_keeps_the_oil() {
                     fluid: &fluid,
                     start_pressure: 1e5,
                     bonds: 2,
+                    places: &[2],
                     filter: Filter::None,
                 })
                 .unwrap();

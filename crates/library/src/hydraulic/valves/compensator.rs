@@ -124,7 +124,7 @@ mod tests {
         };
         let mut throttle = Bench::new(&throttle, 1e-4);
         let between = Volume { volume: 1e-4, start_pressure: Some(load) };
-        let around = Surroundings { bonds: 3, ..Surroundings::of::<Volume>(1e-4) };
+        let around = Surroundings { places: vec![3], ..Surroundings::of::<Volume>(1e-4) };
         let mut between = Bench::within(&between, &around).unwrap();
         between.start();
         for _ in 0..20_000 {

@@ -178,13 +178,13 @@ mod tests {
             vapour_pressure: 0.0,
             ..Fluid::default()
         };
-        let around = |bonds| Surroundings { step, fluid: fluid.clone(), filter, bonds };
+        let around = |places| Surroundings { step, fluid: fluid.clone(), filter, places };
         let line = Volume {
             volume: std::f64::consts::PI / 4.0 * 0.025 * 0.025 * 3.0,
             start_pressure: Some(0.0),
         };
-        let mut line = Bench::within(&line, &around(2)).unwrap();
-        let mut relief = Bench::within(&valve(dynamics), &around(2)).unwrap();
+        let mut line = Bench::within(&line, &around(vec![2])).unwrap();
+        let mut relief = Bench::within(&valve(dynamics), &around(vec![1, 1])).unwrap();
         relief.input(ReliefValve::CRACKING_PRESSURE, 120e5);
         line.start();
         let (mut opened, mut largest, mut last) = (0.0, 0.0f64, 0.0);

@@ -137,7 +137,8 @@ mod tests {
     use fluxline_core::testing::{Bench, Surroundings};
 
     fn bench(bonds: usize, filter: Filter) -> Bench<Volume> {
-        let around = Surroundings { bonds, filter, ..Surroundings::of::<Volume>(1e-4) };
+        let around =
+            Surroundings { places: vec![bonds], filter, ..Surroundings::of::<Volume>(1e-4) };
         let volume = Volume { volume: 1e-3, start_pressure: Some(10e5) };
         let mut bench = Bench::within(&volume, &around).unwrap();
         bench.start();

@@ -1,0 +1,340 @@
+//! Building blocks of Hopsan's components: discretised dynamics, orifices with its rule for
+//! cavitation, smooth functions, and a Newton iteration for the implicit ones.
+//!
+//! Conventions of every type here:
+//!
+//! - A bond is a node of Hopsan: `flow` counts out of the Q-component, `effort = wave +
+//!   impedance·flow`. Mechanical bonds carry the equivalent mass in `dry`; oil carries temperature
+//!   in `displacement` and heat flow in `dry`; gas carries mass flow in `displacement` and
+//!   temperature in `dry`.
+//! - [`start`](fluxline_core::component::Physics::start) is Hopsan's initialisation: bonds and
+//!   outputs hold the start values of the model, signals start first, then C-, then Q-components.
+//! - What must be remembered from step to step is declared memory; blocks are told where theirs
+//!   begins.
+
+use fluxline_core::component::Step;
+use fluxline_core::number::{Dual, Mask, Num};
+
+/// Value beyond which Hopsan's blocks are limited when no limit is given.
+pub const UNLIMITED: f64 = 1.5e300;
+
+/// (b₁·s + b₀)/(a₁·s + a₀) by the bilinear rule, limited; remembers u and y.
+///
+/// y = [(b₀T + 2b₁)·u + (b₀T − 2b₁)·u₋ − (a₀T − 2a₁)·y₋] / (a₀T + 2a₁)
+#[derive(Clone, Copy, Debug)]
+pub struct FirstOrder(
+    /// Index of the first of its two remembered values.
+    pub usize,
+);
+
+impl FirstOrder {
+    /// Remembered values it needs.
+    pub const MEMORY: usize = 2;
+
+    /// Starts with input and output.
+    #[inline(always)]
+    pub fn start<T: Num>(self, io: &mut Step<'_, T>, u: T, y: T) {
+        io.set_memory(self.0, u);
+        io.set_memory(self.0 + 1, y);
+    }
+
+    /// Output for a new input; coefficients from s⁰ upwards.
+    #[inline(always)]
+    pub fn step<T: Num>(
+        self,
+        io: &mut Step<'_, T>,
+        b: [T; 2],
+        a: [T; 2],
+        u: T,
+        (low, high): (T, T),
+    ) -> T {
+        let dt = io.dt;
+        let (old_u, old_y) = (io.memory(self.0), io.memory(self.0 + 1));
+        let y = ((b[0] * dt + b[1] * 2.0) * u + (b[0] * dt - b[1] * 2.0) * old_u
+            - (a[0] * dt - a[1] * 2.0) * old_y)
+            / (a[0] * dt + a[1] * 2.0);
+        let y = limit(y, low, high);
+        self.start(io, u, y);
+        y
+    }
+
+    /// The same without limits.
+    #[inline(always)]
+    pub fn free<T: Num>(self, io: &mut Step<'_, T>, b: [T; 2], a: [T; 2], u: T) -> T {
+        self.step(io, b, a, u, (T::of(-UNLIMITED), T::of(UNLIMITED)))
+    }
+}
+
+/// (b₂·s² + b₁·s + b₀)/(a₂·s² + a₁·s + a₀) by the bilinear rule, limited; remembers two u and two y.
+///
+/// With B₀ = b₀T² + 2b₁T + 4b₂, B₁ = 2b₀T² − 8b₂, B₂ = b₀T² − 2b₁T + 4b₂ and A likewise:
+/// y = (B₀·u + B₁·u₋ + B₂·u₋₋ − A₁·y₋ − A₂·y₋₋)/A₀
+#[derive(Clone, Copy, Debug)]
+pub struct SecondOrder(
+    /// Index of the first of its four remembered values.
+    pub usize,
+);
+
+impl SecondOrder {
+    /// Remembered values it needs.
+    pub const MEMORY: usize = 4;
+
+    /// Starts with an input that was constant, an output and its slope.
+    #[inline(always)]
+    pub fn start<T: Num>(self, io: &mut Step<'_, T>, u: T, y: T, slope: T) {
+        let before = y - slope * io.dt;
+        for (i, value) in [u, u, y, before].into_iter().enumerate() {
+            io.set_memory(self.0 + i, value);
+        }
+    }
+
+    /// Output for a new input; coefficients from s⁰ upwards.
+    #[inline(always)]
+    pub fn step<T: Num>(
+        self,
+        io: &mut Step<'_, T>,
+        b: [T; 3],
+        a: [T; 3],
+        u: T,
+        (low, high): (T, T),
+    ) -> T {
+        let (t, t2) = (io.dt, io.dt * io.dt);
+        let bilinear = |k: [T; 3]| {
+            [
+                k[0] * t2 + k[1] * (2.0 * t) + k[2] * 4.0,
+                k[0] * (2.0 * t2) - k[2] * 8.0,
+                k[0] * t2 - k[1] * (2.0 * t) + k[2] * 4.0,
+            ]
+        };
+        let (b, a) = (bilinear(b), bilinear(a));
+        let [u1, u2, y1, y2] = std::array::from_fn(|i| io.memory(self.0 + i));
+        let y = (b[0] * u + b[1] * u1 + b[2] * u2 - a[1] * y1 - a[2] * y2) / a[0];
+        let y = limit(y, low, high);
+        for (i, value) in [u, u1, y, y1].into_iter().enumerate() {
+            io.set_memory(self.0 + i, value);
+        }
+        y
+    }
+
+    /// The same without limits.
+    #[inline(always)]
+    pub fn free<T: Num>(self, io: &mut Step<'_, T>, b: [T; 3], a: [T; 3], u: T) -> T {
+        self.step(io, b, a, u, (T::of(-UNLIMITED), T::of(UNLIMITED)))
+    }
+}
+
+/// Trapezoidal integration y += T/2·(u + u₋); remembers u and y.
+#[derive(Clone, Copy, Debug)]
+pub struct Integrator(
+    /// Index of the first of its two remembered values.
+    pub usize,
+);
+
+impl Integrator {
+    /// Remembered values it needs.
+    pub const MEMORY: usize = 2;
+
+    /// Starts with input and output.
+    #[inline(always)]
+    pub fn start<T: Num>(self, io: &mut Step<'_, T>, u: T, y: T) {
+        io.set_memory(self.0, u);
+        io.set_memory(self.0 + 1, y);
+    }
+
+    /// Integral after this step.
+    #[inline(always)]
+    pub fn step<T: Num>(self, io: &mut Step<'_, T>, u: T) -> T {
+        let y = io.memory(self.0 + 1) + (u + io.memory(self.0)) * (0.5 * io.dt);
+        self.start(io, u, y);
+        y
+    }
+
+    /// The same between limits: at a limit the remembered input becomes 0.
+    #[inline(always)]
+    pub fn limited<T: Num>(self, io: &mut Step<'_, T>, u: T, (low, high): (T, T)) -> T {
+        let y = io.memory(self.0 + 1) + (u + io.memory(self.0)) * (0.5 * io.dt);
+        let (over, under) = (y.gt(high), y.lt(low));
+        let y = T::select(over, high, T::select(under, low, y));
+        self.start(io, T::select(over | under, T::zero(), u), y);
+        y
+    }
+}
+
+/// A line end as a Q-component sees it: wave and impedance.
+#[derive(Clone, Copy, Debug)]
+pub struct End<T> {
+    /// c — wave.
+    pub wave: T,
+    /// Z — impedance.
+    pub impedance: T,
+}
+
+impl<T: Num> End<T> {
+    /// The end at a port.
+    #[inline(always)]
+    pub fn at(io: &Step<'_, T>, port: usize) -> Self {
+        Self { wave: io.wave(port), impedance: io.impedance(port) }
+    }
+    /// p = c + Z·q.
+    #[inline(always)]
+    pub fn effort(self, flow: T) -> T {
+        self.wave + self.impedance * flow
+    }
+    /// An end that has run dry: no wave, no impedance.
+    #[inline(always)]
+    pub fn dry_where(self, mask: T::Mask) -> Self {
+        Self {
+            wave: T::select(mask, T::zero(), self.wave),
+            impedance: T::select(mask, T::zero(), self.impedance),
+        }
+    }
+}
+
+/// Turbulent flow q = K·√|Δp|·sign(Δp) from one end to another.
+#[inline(always)]
+pub fn turbulent<T: Num>(conductance: T, from: End<T>, to: End<T>) -> T {
+    fluxline_core::wave::turbulent_flow(
+        conductance,
+        from.wave - to.wave,
+        from.impedance + to.impedance,
+    )
+}
+
+/// Flows of a component with Hopsan's rule for cavitation: all flows are computed; where a pressure
+/// would be negative the end has run dry (c = Z = 0), and all flows are computed once more.
+///
+/// `flows` gives the flow out of the component at each port. Writes flows and pressures; with
+/// `clip`, pressures below 0 become 0.
+#[inline(always)]
+pub fn with_cavitation<T: Num, const N: usize>(
+    io: &mut Step<'_, T>,
+    ports: [usize; N],
+    clip: bool,
+    flows: impl Fn([End<T>; N]) -> [T; N],
+) {
+    let mut ends: [End<T>; N] = std::array::from_fn(|i| End::at(io, ports[i]));
+    let mut q = flows(ends);
+    let dry: [T::Mask; N] = std::array::from_fn(|i| ends[i].effort(q[i]).lt(T::zero()));
+    if dry.iter().any(|mask| mask.any()) {
+        ends = std::array::from_fn(|i| ends[i].dry_where(dry[i]));
+        q = flows(ends);
+    }
+    for i in 0..N {
+        let p = ends[i].effort(q[i]);
+        let p = if clip { p.max(T::zero()) } else { p };
+        let bond = io.bond_mut(ports[i]);
+        bond.flow = q[i];
+        bond.effort = p;
+    }
+}
+
+/// Holds a value between limits; swaps limits that are the wrong way round.
+#[inline(always)]
+pub fn limit<T: Num>(x: T, low: T, high: T) -> T {
+    let swapped = high.lt(low);
+    let (low, high) = (T::select(swapped, high, low), T::select(swapped, low, high));
+    T::select(x.gt(high), high, T::select(x.lt(low), low, x))
+}
+
+/// Slope of [`limit`]: 1 inside, 10⁻⁹ at and beyond the limits.
+#[inline(always)]
+pub fn limit_slope<T: Num>(x: T, low: T, high: T) -> T {
+    T::select(x.gt(low) & x.lt(high), T::one(), T::of(1e-9))
+}
+
+/// x/(x₀² + x²)^¼: a root with the sign of x that is smooth around 0.
+#[inline(always)]
+pub fn signed_root<T: Num>(x: T, x0: T) -> T {
+    x / (x0 * x0 + x * x).sqrt().sqrt()
+}
+
+/// 1 for x > 0, else 0.
+#[inline(always)]
+pub fn on_positive<T: Num>(x: T) -> T {
+    T::select(x.gt(T::zero()), T::one(), T::zero())
+}
+
+/// Sign with sign(0) = +1.
+#[inline(always)]
+pub fn sign<T: Num>(x: T) -> T {
+    T::select(x.lt(T::zero()), T::of(-1.0), T::one())
+}
+
+/// Most iterations of [`solve`].
+const MOST_ITERATIONS: usize = 40;
+/// Change of an unknown, relative to its scale, at which [`solve`] is content.
+const TOLERANCE: f64 = 1e-12;
+
+/// Solves f(x) = 0 for N unknowns by Newton's method with exact derivatives, to convergence.
+///
+/// Hopsan does two iterations per step and goes on whatever is left; this goes on until nothing
+/// changes. `scale` says what size of each unknown counts as small.
+pub fn solve<T: Num, const N: usize>(
+    io: &mut Step<'_, T>,
+    guess: [T; N],
+    scale: [f64; N],
+    f: impl Fn(&[Dual<T>; N]) -> [Dual<T>; N],
+) -> [T; N] {
+    let mut x = guess;
+    for _ in 0..MOST_ITERATIONS {
+        let mut jacobian = [[T::zero(); N]; N];
+        let mut residual = [T::zero(); N];
+        for column in 0..N {
+            let point: [Dual<T>; N] = std::array::from_fn(|i| {
+                if i == column { Dual::variable(x[i]) } else { Dual::constant(x[i]) }
+            });
+            for (row, value) in f(&point).into_iter().enumerate() {
+                residual[row] = value.value;
+                jacobian[row][column] = value.slope;
+            }
+        }
+        let change = eliminate(jacobian, residual);
+        let mut settled = true;
+        for i in 0..N {
+            x[i] -= change[i];
+            let small = change[i].abs().le((x[i].abs() + scale[i]) * TOLERANCE);
+            settled &= small.all();
+        }
+        if settled {
+            return x;
+        }
+    }
+    io.unconverged();
+    x
+}
+
+/// Solves A·x = b by elimination with partial pivoting, in every lane for itself.
+fn eliminate<T: Num, const N: usize>(mut a: [[T; N]; N], mut b: [T; N]) -> [T; N] {
+    for column in 0..N {
+        for row in column + 1..N {
+            let better = a[column][column].abs().lt(a[row][column].abs());
+            if better.any() {
+                for k in 0..N {
+                    let (upper, lower) = (a[column][k], a[row][k]);
+                    a[column][k] = T::select(better, lower, upper);
+                    a[row][k] = T::select(better, upper, lower);
+                }
+                let (upper, lower) = (b[column], b[row]);
+                b[column] = T::select(better, lower, upper);
+                b[row] = T::select(better, upper, lower);
+            }
+        }
+        for row in column + 1..N {
+            let factor = a[row][column] / a[column][column];
+            for k in column..N {
+                let above = a[column][k];
+                a[row][k] -= factor * above;
+            }
+            let above = b[column];
+            b[row] -= factor * above;
+        }
+    }
+    for row in (0..N).rev() {
+        for k in row + 1..N {
+            let known = b[k];
+            b[row] -= a[row][k] * known;
+        }
+        b[row] = b[row] / a[row][row];
+    }
+    b
+}

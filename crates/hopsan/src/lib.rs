@@ -1,0 +1,21 @@
+//! Component types that behave as those of the simulator Hopsan, step by step.
+//!
+//! An imported model must give the results its owner knows. Where a component of Fluxline's own
+//! library computes the same, the importer uses it; where Hopsan discretises, starts or cavitates in
+//! another way, the type is here, under Hopsan's own name with its names of ports and parameters
+//! (`hopsan.HydraulicCylinderC`, `A_1`, `P3`), so that its users recognise it. These types are
+//! defined by their step and have no continuous law: the wave method runs them.
+//!
+//! What all of them share, and the building blocks they are made of, is in [`blocks`].
+
+pub mod blocks;
+pub mod hydraulic;
+pub mod mechanic;
+
+use fluxline_core::component::ComponentType;
+
+/// All types, for a registry.
+pub fn types() -> impl Iterator<Item = ComponentType> {
+    let all: [&[&[ComponentType]]; 2] = [hydraulic::TYPES, mechanic::TYPES];
+    all.into_iter().flatten().copied().flatten().copied()
+}
