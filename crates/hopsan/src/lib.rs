@@ -11,11 +11,31 @@
 pub mod blocks;
 pub mod hydraulic;
 pub mod mechanic;
+mod same;
+pub mod signal;
 
 use fluxline_core::component::ComponentType;
 
 /// All types, for a registry.
 pub fn types() -> impl Iterator<Item = ComponentType> {
-    let all: [&[&[ComponentType]]; 2] = [hydraulic::TYPES, mechanic::TYPES];
+    let all: [&[&[ComponentType]]; 3] = [hydraulic::TYPES, mechanic::TYPES, signal::TYPES];
     all.into_iter().flatten().copied().flatten().copied()
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn a_library_type_under_another_name_has_its_names_and_values() {
+        let gain = super::types().find(|t| t.declaration.name == "hopsan.SignalGain").unwrap();
+        let names: Vec<_> = gain.declaration.parameters.iter().map(|p| p.name).collect();
+        assert_eq!(names, ["in", "k"]);
+        assert_eq!(gain.declaration.outputs[0].name, "out");
+        assert!(
+            (gain.build)(&[
+                fluxline_core::declare::Value::Number(1.0),
+                fluxline_core::declare::Value::Number(2.0)
+            ])
+            .is_some()
+        );
+    }
 }
