@@ -75,11 +75,8 @@ impl Loader<'_> {
         let all = || domain.hopsan_variables().iter().chain(domain.variables());
         let found = all().find(|variable| variable.name == key.name);
         if found.is_none() {
-            let message = format!(
-                "`{full}` has no variable `{}`: the port is {}",
-                key.name,
-                domain.name()
-            );
+            let message =
+                format!("`{full}` has no variable `{}`: the port is {}", key.name, domain.name());
             let error = Diagnostic::error(Code::UnknownVariable, message).at(key.at, "unknown");
             let error = self.suggest(error, &key.name, all().map(|variable| variable.name));
             self.report(error);
