@@ -40,8 +40,8 @@ pub struct CheckValve {
     /// outlet
     #[port(name = "P2", side = "b")]
     p2: Hydraulic,
-    /// K_s — flow at 1 Pa [m^3/(s*Pa^0.5)]
-    #[input(name = "K_s", default = "5e-7 m^3/(s*Pa^0.5)")]
+    /// K_s — flow at 1 Pa [m^3/(s*sqrt(Pa))]
+    #[input(name = "K_s", default = "5e-7 m^3/(s*sqrt(Pa))")]
     pub conductance: f64,
     /// x — 1 when open, else 0 [–]
     #[output(name = "x")]
@@ -59,8 +59,8 @@ pub struct CheckValvePreLoaded {
     /// outlet
     #[port(name = "P2", side = "b")]
     p2: Hydraulic,
-    /// K_s — flow at 1 Pa [m^3/(s*Pa^0.5)]
-    #[input(name = "K_s", default = "5e-7 m^3/(s*Pa^0.5)")]
+    /// K_s — flow at 1 Pa [m^3/(s*sqrt(Pa))]
+    #[input(name = "K_s", default = "5e-7 m^3/(s*sqrt(Pa))")]
     pub conductance: f64,
     /// F_s — pressure of the spring [Pa]
     #[input(name = "F_s", default = "0 Pa")]
@@ -111,11 +111,11 @@ pub struct CheckValveWithOrifice {
     /// outlet
     #[port(name = "P2", side = "b")]
     p2: Hydraulic,
-    /// K_s — flow at 1 Pa when open [m^3/(s*Pa^0.5)]
-    #[input(name = "K_s", default = "5e-7 m^3/(s*Pa^0.5)")]
+    /// K_s — flow at 1 Pa when open [m^3/(s*sqrt(Pa))]
+    #[input(name = "K_s", default = "5e-7 m^3/(s*sqrt(Pa))")]
     pub conductance: f64,
-    /// K_r — flow at 1 Pa through the orifice when closed [m^3/(s*Pa^0.5)]
-    #[input(name = "K_r", default = "5e-9 m^3/(s*Pa^0.5)")]
+    /// K_r — flow at 1 Pa through the orifice when closed [m^3/(s*sqrt(Pa))]
+    #[input(name = "K_r", default = "5e-9 m^3/(s*sqrt(Pa))")]
     pub leakage: f64,
 }
 
@@ -166,8 +166,8 @@ pub struct PilotControlledCheckValve {
     /// p_f — opening pressure [Pa]
     #[input(name = "p_f", default = "1e5 Pa")]
     pub cracking: f64,
-    /// K_s — flow at 1 Pa [m^3/(s*Pa^0.5)]
-    #[parameter(name = "K_s", default = "5e-7 m^3/(s*Pa^0.5)")]
+    /// K_s — flow at 1 Pa [m^3/(s*sqrt(Pa))]
+    #[parameter(name = "K_s", default = "5e-7 m^3/(s*sqrt(Pa))")]
     pub conductance: f64,
     /// x — 1 when open, else 0 [–]
     #[output(name = "x")]
@@ -190,8 +190,8 @@ pub struct PilotClosableCheckValve {
     /// pilot
     #[port(name = "P_PILOT")]
     pilot: Hydraulic,
-    /// K_s — flow at 1 Pa [m^3/(s*Pa^0.5)]
-    #[parameter(name = "K_s", default = "5e-7 m^3/(s*Pa^0.5)")]
+    /// K_s — flow at 1 Pa [m^3/(s*sqrt(Pa))]
+    #[parameter(name = "K_s", default = "5e-7 m^3/(s*sqrt(Pa))")]
     pub conductance: f64,
     /// x — 1 when open, else 0 [–]
     #[output(name = "x")]
