@@ -2,8 +2,10 @@
 
 pub mod check;
 pub mod directional;
+pub mod pilot_operated;
 pub mod restrictor;
 pub mod source;
+pub mod spool;
 pub mod volume;
 
 use fluxline_core::component::ComponentType;
