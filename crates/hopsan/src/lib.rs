@@ -28,6 +28,14 @@ pub fn types() -> impl Iterator<Item = ComponentType> {
 #[cfg(test)]
 mod tests {
     #[test]
+    fn units_and_defaults_of_every_type_can_be_read() {
+        for kind in super::types() {
+            let rules = fluxline_core::values::Rules::of(kind.declaration);
+            assert!(rules.is_ok(), "{}: {:?}", kind.declaration.name, rules.err());
+        }
+    }
+
+    #[test]
     fn a_library_type_under_another_name_has_its_names_and_values() {
         let gain = super::types().find(|t| t.declaration.name == "hopsan.SignalGain").unwrap();
         let names: Vec<_> = gain.declaration.parameters.iter().map(|p| p.name).collect();
