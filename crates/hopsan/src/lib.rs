@@ -9,6 +9,8 @@
 //! What all of them share, and the building blocks they are made of, is in [`blocks`].
 
 pub mod blocks;
+pub mod electric;
+pub mod held;
 pub mod hydraulic;
 pub mod mechanic;
 mod same;
@@ -18,8 +20,9 @@ use fluxline_core::component::ComponentType;
 
 /// All types, for a registry.
 pub fn types() -> impl Iterator<Item = ComponentType> {
-    let all: [&[&[ComponentType]]; 3] = [hydraulic::TYPES, mechanic::TYPES, signal::TYPES];
-    all.into_iter().flatten().copied().flatten().copied()
+    let all: &[&[&[ComponentType]]] =
+        &[electric::TYPES, hydraulic::TYPES, mechanic::TYPES, signal::TYPES];
+    all.iter().copied().flatten().copied().flatten().copied()
 }
 
 #[cfg(test)]
