@@ -629,7 +629,7 @@ fn likely_names(text: &str, variables: &Variables) -> Option<String> {
     let dots = || text.match_indices('.').map(|(dot, _)| dot);
     let known = dots().filter_map(|dot| variables.by_name.get(&text[..dot])).next_back();
     if let Some(&index) = known {
-        let all = variables.entries[index].variables(variables.carries_temperature);
+        let all = variables.entries[index].variables(variables);
         let names: Vec<&str> = all.iter().map(|variable| variable.name.as_str()).collect();
         let mut near: Vec<String> = nearest(text, names).into_iter().map(str::to_owned).collect();
         if near.is_empty() {

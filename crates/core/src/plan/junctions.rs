@@ -461,6 +461,7 @@ fn make_default_line(
         name: format!("line.{}", line_place(first, end)),
         kind,
         value_spans: vec![None; all.len()],
+        starts: Vec::new(),
         values: all,
         fluid: first.fluid,
         rate: 0,

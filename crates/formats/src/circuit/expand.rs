@@ -75,6 +75,10 @@ impl Frame {
     }
 }
 
+/// Keys of a component besides its parameters. The place in a drawing is kept for programs that
+/// draw.
+const PART_KEYS: &[&str] = &["fluid", "description", "start_values", "drawing"];
+
 impl Loader<'_> {
     /// Expands the circuit itself.
     pub(super) fn expand_root(&mut self, root: DefinitionId) -> Option<Settings> {
@@ -84,6 +88,7 @@ impl Loader<'_> {
         let (run, spans) =
             self.settings::<RunSettings>("run", definition.run.as_ref(), &[], &definition, &scope);
         if let Some(run) = &run {
+            self.convention = run.convention;
             let times_are_good = {
                 let before = self.found.errors();
                 self.check_times(
@@ -444,10 +449,14 @@ impl Loader<'_> {
             full: &full,
             at,
             is_component: true,
-            extra: &["fluid", "description"],
+            extra: PART_KEYS,
             folder: &definition.folder,
         };
         let read = self.values(&owner, info, entries.iter().map(|(key, item)| (key, item)), scope);
+        let starts = match entries.iter().find(|(key, _)| key.name == "start_values") {
+            Some((_, item)) => self.start_values(name, info.declaration, item, scope),
+            None => Vec::new(),
+        };
         let fluid = match info.parameter("fluid") {
             None => self.fluid_of(name, &full, entries, frame).unwrap_or(frame.fluids.default),
             Some(_) => frame.fluids.default,
@@ -460,6 +469,7 @@ impl Loader<'_> {
             rate: frame.rate,
             span: Some(at),
             value_spans: read.spans,
+            starts,
         };
         (instance, read.open_inputs)
     }
@@ -573,7 +583,7 @@ impl Loader<'_> {
         used: &Definition,
         scope: &Scope,
     ) -> HashMap<String, Given> {
-        const EXTRA: [&str; 3] = ["step", "fluid", "description"];
+        const EXTRA: [&str; 4] = ["step", "fluid", "description", "drawing"];
         let known: HashSet<&str> =
             used.parameters.iter().map(|(key, _)| key.name.as_str()).collect();
         let mut given = HashMap::new();

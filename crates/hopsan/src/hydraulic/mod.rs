@@ -1,14 +1,25 @@
 //! Oil: volumes and sources, restrictors and valves, machines and actuators.
 
 mod chamber;
+pub mod check;
 pub mod cylinder;
 pub mod directional;
 pub mod pump;
 pub mod relief;
+pub mod restrictor;
+pub mod source;
 pub mod volume;
 
 use fluxline_core::component::ComponentType;
 
 /// All types of this domain.
-pub const TYPES: &[&[ComponentType]] =
-    &[cylinder::TYPES, directional::TYPES, pump::TYPES, relief::TYPES, volume::TYPES];
+pub const TYPES: &[&[ComponentType]] = &[
+    check::TYPES,
+    cylinder::TYPES,
+    directional::TYPES,
+    pump::TYPES,
+    relief::TYPES,
+    restrictor::TYPES,
+    source::TYPES,
+    volume::TYPES,
+];
