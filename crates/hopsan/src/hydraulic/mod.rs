@@ -3,11 +3,18 @@
 pub mod check;
 pub mod directional;
 pub mod restrictor;
+pub mod sensor;
 pub mod source;
 pub mod volume;
 
 use fluxline_core::component::ComponentType;
 
 /// All types of this domain.
-pub const TYPES: &[&[ComponentType]] =
-    &[check::TYPES, directional::TYPES, restrictor::TYPES, source::TYPES, volume::TYPES];
+pub const TYPES: &[&[ComponentType]] = &[
+    check::TYPES,
+    directional::TYPES,
+    restrictor::TYPES,
+    sensor::TYPES,
+    source::TYPES,
+    volume::TYPES,
+];
