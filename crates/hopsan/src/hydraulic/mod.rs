@@ -1,7 +1,11 @@
 //! Oil: volumes and sources, restrictors and valves, machines and actuators.
 
+mod chamber;
 pub mod check;
+pub mod cylinder;
 pub mod directional;
+pub mod pump;
+pub mod relief;
 pub mod restrictor;
 pub mod sensor;
 pub mod source;
@@ -12,7 +16,10 @@ use fluxline_core::component::ComponentType;
 /// All types of this domain.
 pub const TYPES: &[&[ComponentType]] = &[
     check::TYPES,
+    cylinder::TYPES,
     directional::TYPES,
+    pump::TYPES,
+    relief::TYPES,
     restrictor::TYPES,
     sensor::TYPES,
     source::TYPES,
