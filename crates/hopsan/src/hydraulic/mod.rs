@@ -8,6 +8,7 @@ pub mod pilot_operated;
 pub mod pump;
 pub mod relief;
 pub mod restrictor;
+pub mod sensor;
 pub mod source;
 pub mod spool;
 pub mod volume;
@@ -23,6 +24,7 @@ pub const TYPES: &[&[ComponentType]] = &[
     pump::TYPES,
     relief::TYPES,
     restrictor::TYPES,
+    sensor::TYPES,
     source::TYPES,
     volume::TYPES,
 ];
