@@ -11,14 +11,17 @@
 pub mod blocks;
 pub mod hydraulic;
 pub mod mechanic;
+pub mod pneumatic;
 mod same;
 pub mod signal;
+pub mod special;
 
 use fluxline_core::component::ComponentType;
 
 /// All types, for a registry.
 pub fn types() -> impl Iterator<Item = ComponentType> {
-    let all: [&[&[ComponentType]]; 3] = [hydraulic::TYPES, mechanic::TYPES, signal::TYPES];
+    let all: [&[&[ComponentType]]; 5] =
+        [hydraulic::TYPES, mechanic::TYPES, pneumatic::TYPES, signal::TYPES, special::TYPES];
     all.into_iter().flatten().copied().flatten().copied()
 }
 

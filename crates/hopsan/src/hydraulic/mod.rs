@@ -1,9 +1,22 @@
 //! Oil: volumes and sources, restrictors and valves, machines and actuators.
 
 pub mod directional;
+pub mod g_orifices;
+pub mod g_pump;
+pub mod g_spools;
+pub mod g_valves;
+pub mod piston_load;
 pub mod volume;
 
 use fluxline_core::component::ComponentType;
 
 /// All types of this domain.
-pub const TYPES: &[&[ComponentType]] = &[directional::TYPES, volume::TYPES];
+pub const TYPES: &[&[ComponentType]] = &[
+    directional::TYPES,
+    g_orifices::TYPES,
+    g_pump::TYPES,
+    g_spools::TYPES,
+    g_valves::TYPES,
+    piston_load::TYPES,
+    volume::TYPES,
+];
