@@ -264,7 +264,13 @@ impl Session {
             (Some(every), ..) => Sampling::Every(every.max(1)),
             (None, Some(samples), _) => Sampling::Even(samples.max(2)),
             (None, None, every) if every > 0 => Sampling::Every(every as u64),
-            _ => Sampling::Even(settings.samples),
+            _ => match settings.start {
+                None => Sampling::Even(settings.samples),
+                Some(start) => {
+                    let first = ((start - plan.start) / plan.step).round().max(0.0) as u64;
+                    Sampling::EvenFrom { samples: settings.samples, first }
+                }
+            },
         };
         problems.into_result(Chosen { variables, sampling })
     }
@@ -629,7 +635,7 @@ fn likely_names(text: &str, variables: &Variables) -> Option<String> {
     let dots = || text.match_indices('.').map(|(dot, _)| dot);
     let known = dots().filter_map(|dot| variables.by_name.get(&text[..dot])).next_back();
     if let Some(&index) = known {
-        let all = variables.entries[index].variables(variables.carries_temperature);
+        let all = variables.entries[index].variables(variables);
         let names: Vec<&str> = all.iter().map(|variable| variable.name.as_str()).collect();
         let mut near: Vec<String> = nearest(text, names).into_iter().map(str::to_owned).collect();
         if near.is_empty() {

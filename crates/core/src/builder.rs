@@ -107,6 +107,8 @@ impl<'r> Builder<'r> {
                 name: name.to_owned(),
                 kind,
                 value_spans: vec![None; values.len()],
+                starts: Vec::new(),
+                disabled: false,
                 values,
                 fluid: 0,
                 rate: 0,

@@ -3,7 +3,7 @@
 
 use crate::component::ComponentType;
 use crate::declare::{Declaration, Port, Value};
-use crate::domain::{Domain, PortVariable};
+use crate::domain::{Domain, PortVariable, Role};
 use crate::fluid::Fluid;
 use crate::settings::{LineDefaults, RecordSettings, RunSettings};
 use fluxline_diagnostics::Span;
@@ -80,6 +80,31 @@ pub struct Instance {
     pub span: Option<Span>,
     /// Where each parameter was given; `None` for defaults.
     pub value_spans: Vec<Option<Span>>,
+    /// What its ports and outputs start with, where the file says so.
+    pub starts: Vec<StartValue>,
+    /// Left out of the run: its ports and outputs keep what they start with.
+    pub disabled: bool,
+}
+
+/// A value that a port or an output starts with.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum StartValue {
+    /// A number of the bonds at a port.
+    Port {
+        /// Port index.
+        port: usize,
+        /// Which number.
+        role: Role,
+        /// In SI units.
+        value: f64,
+    },
+    /// An output.
+    Output {
+        /// Output index.
+        output: usize,
+        /// In SI units.
+        value: f64,
+    },
 }
 
 impl Instance {

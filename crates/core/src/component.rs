@@ -526,6 +526,9 @@ impl<M: Physics, T: Num> Group<T> for GroupOf<M, T> {
         M::start(constants, &mut view::<M, T>(wiring, state, clock));
     }
     fn start_law(&self, index: usize, state: &mut State<T>, clock: Clock) {
+        if !M::HAS_LAW {
+            return;
+        }
         let (constants, wiring) = &self.members[index];
         crate::implicit::start::<M, T>(constants, &mut view::<M, T>(wiring, state, clock));
     }

@@ -48,6 +48,8 @@ pub enum Role {
     Impedance,
     /// Temperature of the oil in the line; hydraulics only.
     Temperature,
+    /// The last number of the bond: dry friction, or what a convention keeps there.
+    Dry,
 }
 
 macro_rules! variables {
@@ -105,6 +107,39 @@ impl Domain {
             Domain::Thermal => variables! {
                 Effort "temperature" "K"; Flow "heat_flow" "W";
                 Wave "wave" "K"; Impedance "impedance" "K/W";
+            },
+        }
+    }
+
+    /// The variables of a port as Hopsan names them, and where a bond keeps them.
+    pub const fn hopsan_variables(self) -> &'static [PortVariable] {
+        match self {
+            Domain::Hydraulic => variables! {
+                Flow "Flow" "m^3/s"; Effort "Pressure" "Pa"; Displacement "Temperature" "K";
+                Wave "WaveVariable" "Pa"; Impedance "CharImpedance" "Pa*s/m^3"; Dry "HeatFlow" "W";
+            },
+            Domain::Translational => variables! {
+                Flow "Velocity" "m/s"; Effort "Force" "N"; Displacement "Position" "m";
+                Wave "WaveVariable" "N"; Impedance "CharImpedance" "N*s/m";
+                Dry "EquivalentMass" "kg";
+            },
+            Domain::Rotational => variables! {
+                Flow "AngularVelocity" "rad/s"; Effort "Torque" "N*m"; Displacement "Angle" "rad";
+                Wave "WaveVariable" "N*m"; Impedance "CharImpedance" "N*m*s/rad";
+                Dry "EquivalentInertia" "kg*m^2";
+            },
+            Domain::Electrical => variables! {
+                Effort "Voltage" "V"; Flow "Current" "A";
+                Wave "WaveVariable" "V"; Impedance "CharImpedance" "Ohm";
+            },
+            Domain::Pneumatic => variables! {
+                Flow "EnergyFlow" "W"; Effort "Pressure" "Pa";
+                Wave "WaveVariable" "Pa"; Impedance "CharImpedance" "Pa/W";
+                Displacement "MassFlow" "kg/s"; Dry "Temperature" "K";
+            },
+            Domain::Thermal => variables! {
+                Effort "Temperature" "K"; Flow "HeatFlow" "W";
+                Wave "WaveVariable" "K"; Impedance "CharImpedance" "K/W";
             },
         }
     }

@@ -8,6 +8,7 @@ use crate::component::{Clock, Group};
 use crate::domain::Domain;
 use crate::monitor::Tally;
 use crate::plan::Plan;
+use crate::settings::Convention;
 use crate::state::{Bond, State};
 use crate::variables::Slot;
 
@@ -204,10 +205,8 @@ impl<F: FnMut(&dyn Group<f64>, &mut State<f64>, Clock)> Stepper for F {}
 
 /// One main step. `frozen` holds time at the start, to come to rest.
 pub fn step(plan: &Plan, state: &mut State<f64>, tally: &mut Tally, frozen: bool) {
-    // Time is start + n·step, never accumulated.
-    let begin = plan.start + state.step as f64 * plan.step;
-    let end = plan.start + (state.step + 1) as f64 * plan.step;
-    step_between(plan, state, tally, (begin, end), frozen, &mut all_at_once);
+    let times = plan.times(state);
+    step_between(plan, state, tally, times, frozen, &mut all_at_once);
 }
 
 /// One step from a given time, for a step that varies.
@@ -264,6 +263,9 @@ fn step_between(
         thermal.step(state, plan.step);
     }
     state.step += 1;
+    if !frozen {
+        state.time = end;
+    }
 }
 
 /// A component step at which something became infinite or not a number.
@@ -293,7 +295,10 @@ pub fn trace(
         }
     };
     let mut tally = Tally::new(plan, state, false);
-    let times = (begin, begin + plan.step);
+    let times = match plan.convention {
+        Convention::Fluxline => (begin, begin + plan.step),
+        Convention::Hopsan => plan.times(state),
+    };
     step_between(plan, state, &mut tally, times, false, &mut one_by_one);
     found
 }

@@ -203,7 +203,7 @@ fn variables_of(plan: &Plan, component: u32) -> Vec<Variable> {
     let entry = &plan.variables.entries[component as usize];
     let inputs = &entry.inputs;
     entry
-        .variables(plan.variables.carries_temperature)
+        .variables(&plan.variables)
         .into_iter()
         .filter(|v| !matches!(v.slot.at, Location::Signal(s) if inputs.contains(&s)))
         .collect()

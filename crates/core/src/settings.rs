@@ -37,6 +37,17 @@ crate::choice! {
     }
 }
 
+crate::choice! {
+    /// Whose conventions a circuit keeps to.
+    pub enum Convention {
+        /// Those of this program.
+        Fluxline = "fluxline",
+        /// Those of Hopsan, for models that come from it: order of execution and age of signals,
+        /// start values, time that is added up step by step, names and signs of results.
+        Hopsan = "hopsan",
+    }
+}
+
 /// How a circuit is run.
 #[component("run", s)]
 #[derive(Clone, Debug, PartialEq)]
@@ -80,6 +91,9 @@ pub struct RunSettings {
     /// p₀ — pressure that oil starts at where a component does not say, absolute [Pa]
     #[parameter(default = "1.01325 bar", min = "0 bar")]
     pub start_pressure: f64,
+    /// – — whose order of execution, start values and result names: fluxline, or hopsan for models that come from it [–]
+    #[parameter(default = "fluxline")]
+    pub convention: Convention,
 }
 
 impl RunSettings {
@@ -223,4 +237,7 @@ pub struct RecordSettings {
     /// – — record every so many steps instead; 0 means evenly spread samples [–]
     #[parameter(default = 0, min = 0)]
     pub every: usize,
+    /// – — time of the first sample, where it is not the start of the run [s]
+    #[parameter]
+    pub start: Option<f64>,
 }

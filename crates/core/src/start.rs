@@ -4,11 +4,15 @@ use crate::component::{Clock, Group};
 use crate::engine;
 use crate::monitor::Tally;
 use crate::plan::Plan;
+use crate::settings::Convention;
 use crate::state::State;
 
 /// The state at the start: declared start values, waves that agree with them, outputs and rates
 /// that follow from the laws.
 pub fn start(plan: &Plan) -> State<f64> {
+    if plan.convention == Convention::Hopsan {
+        return start_as_hopsan(plan);
+    }
     let mut state = plan.blank.clone();
     // Twice, because components start from signals and signals from components.
     for _ in 0..2 {
@@ -52,6 +56,23 @@ pub fn start(plan: &Plan) -> State<f64> {
             each(&rate.q, |group, i| group.start_law(i, &mut state, clock));
             rate.publish(&mut state);
             each(&rate.s, |group, i| {
+                group.start_one(i, &mut state, clock);
+                group.start_law(i, &mut state, clock);
+            });
+        }
+    }
+    state.faults = Default::default();
+    state
+}
+
+/// Start values stand in the bonds and outputs; signals start first, then C-, then Q-components, each
+/// once and in the order of a step.
+fn start_as_hopsan(plan: &Plan) -> State<f64> {
+    let mut state = plan.blank.clone();
+    for rate in &plan.rates {
+        let clock = Clock { time: plan.start, dt: plan.step / f64::from(rate.divisor), tick: 0 };
+        for groups in [&rate.s, &rate.c, &rate.q] {
+            each(groups, |group, i| {
                 group.start_one(i, &mut state, clock);
                 group.start_law(i, &mut state, clock);
             });

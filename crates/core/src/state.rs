@@ -1,5 +1,6 @@
 //! Everything that changes during a run, in flat arrays: cheap to clone, save and restore.
 
+use crate::domain::Role;
 use crate::number::Num;
 
 /// One end of a line: where a Q-port meets a C-port.
@@ -32,6 +33,20 @@ impl<T: Num> Bond<T> {
     }
 }
 
+impl Bond<f64> {
+    /// Sets a start value; the wave is what the effort is.
+    pub fn start(&mut self, role: Role, value: f64) {
+        match role {
+            Role::Effort => (self.effort, self.wave) = (value, value),
+            Role::Flow => self.flow = value,
+            Role::Displacement => self.displacement = value,
+            Role::Impedance => self.impedance = value,
+            Role::Dry => self.dry = value,
+            Role::Wave | Role::Temperature => {}
+        }
+    }
+}
+
 /// All that changes during a run.
 #[derive(Clone, Debug)]
 pub struct State<T> {
@@ -48,6 +63,8 @@ pub struct State<T> {
     pub line_temperature: Vec<T>,
     /// Temperature of the oil that the Q-component delivers at each bond, K; empty likewise.
     pub delivered_temperature: Vec<T>,
+    /// Time reached, s.
+    pub time: f64,
     /// Steps taken since the start.
     pub step: u64,
     /// Steps taken before the start to come to rest; delay buffers count them too.
@@ -65,7 +82,8 @@ impl<T: Num> State<T> {
         self.viscosity.copy_from_slice(&other.viscosity);
         self.line_temperature.copy_from_slice(&other.line_temperature);
         self.delivered_temperature.copy_from_slice(&other.delivered_temperature);
-        (self.step, self.rest_steps, self.faults) = (other.step, other.rest_steps, other.faults);
+        (self.time, self.step, self.rest_steps) = (other.time, other.step, other.rest_steps);
+        self.faults = other.faults;
     }
 }
 

@@ -119,6 +119,7 @@ impl<M: Physics, T: Num> Bench<M, T> {
             viscosity: vec![T::of(around.fluid.viscosity); bonds],
             line_temperature: Vec::new(),
             delivered_temperature: Vec::new(),
+            time: 0.0,
             step: 0,
             rest_steps: 0,
             faults: Default::default(),

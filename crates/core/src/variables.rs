@@ -3,6 +3,7 @@
 use crate::circuit::port_name;
 use crate::declare::{ANY_UNIT, Causality, Declaration, Side};
 use crate::domain::{Domain, Role};
+use crate::settings::Convention;
 use crate::state::State;
 use std::collections::HashMap;
 
@@ -39,6 +40,7 @@ impl Slot {
                     Role::Displacement => b.displacement,
                     Role::Wave => b.wave,
                     Role::Impedance => b.impedance,
+                    Role::Dry => b.dry,
                     Role::Temperature => {
                         state.line_temperature.get(bond as usize).copied().unwrap_or(f64::NAN)
                     }
@@ -124,8 +126,55 @@ impl Entry {
         }
     }
 
+    /// All its variables under Hopsan's names and with its signs: `component#port#variable`, with
+    /// `$` behind the names of sub-systems. A signal's variable is called `Value`.
+    fn hopsan_variables(&self) -> Vec<Variable> {
+        let mut all = Vec::new();
+        let name = self.name.replace('.', "$");
+        for bond in 0..self.bonds.len() {
+            let (port, place) = self.port_of(bond);
+            let declared = &self.declaration.ports[port];
+            let number = if declared.many { format!("_{place}") } else { String::new() };
+            for variable in declared.domain.hopsan_variables() {
+                let at = Location::Bond(self.bonds[bond], variable.role);
+                all.push(Variable {
+                    name: format!("{name}#{}{number}#{}", declared.name, variable.name),
+                    unit: variable.unit,
+                    meaning: declared.meaning,
+                    slot: Slot { at, sign: 1.0 },
+                    by_default: matches!(
+                        variable.role,
+                        Role::Effort | Role::Flow | Role::Displacement
+                    ) && !declared.observes
+                        && (variable.role != Role::Displacement
+                            || declared.domain != Domain::Hydraulic),
+                });
+            }
+        }
+        let mut push = |variable: &str, unit, meaning, at, by_default: bool| {
+            all.push(Variable {
+                name: format!("{name}#{variable}#Value"),
+                unit: if unit == ANY_UNIT { "1" } else { unit },
+                meaning,
+                slot: Slot { at, sign: 1.0 },
+                by_default,
+            });
+        };
+        for (i, o) in self.declaration.outputs.iter().enumerate() {
+            push(o.name, o.unit, o.meaning, Location::Signal(self.written + i as u32), true);
+        }
+        for (i, (_, p)) in self.declaration.inputs().enumerate() {
+            push(p.name, p.unit, p.meaning, Location::Signal(self.inputs[i]), false);
+        }
+        all
+    }
+
     /// All its variables.
-    pub fn variables(&self, carries_temperature: bool) -> Vec<Variable> {
+    pub fn variables(&self, of: &Variables) -> Vec<Variable> {
+        if of.convention == Convention::Hopsan {
+            return self.hopsan_variables();
+        }
+        let carries_temperature = of.carries_temperature;
         let mut all = Vec::new();
         let name = &self.name;
         for bond in 0..self.bonds.len() {
@@ -142,7 +191,7 @@ impl Entry {
                 let by_default = match variable.role {
                     Role::Effort | Role::Flow | Role::Displacement => true,
                     Role::Temperature => carries_temperature,
-                    Role::Wave | Role::Impedance => false,
+                    Role::Wave | Role::Impedance | Role::Dry => false,
                 };
                 if variable.role == Role::Temperature && !carries_temperature {
                     continue;
@@ -179,7 +228,7 @@ impl Entry {
 }
 
 /// Everything that can be recorded. Names are made when asked for: a large circuit has millions.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Variables {
     /// One entry per component.
     pub entries: Vec<Entry>,
@@ -187,37 +236,48 @@ pub struct Variables {
     pub by_name: HashMap<String, usize>,
     /// Oil carries its temperature.
     pub carries_temperature: bool,
+    /// Whose names and signs.
+    pub convention: Convention,
 }
 
 impl Variables {
     /// All variables.
     pub fn iter(&self) -> impl Iterator<Item = Variable> + '_ {
-        self.entries.iter().flat_map(|e| e.variables(self.carries_temperature))
+        self.entries.iter().flat_map(|e| e.variables(self))
     }
 
     /// One variable by its full name. `component.out.value` is accepted for `component.out`.
     pub fn find(&self, name: &str) -> Option<Variable> {
+        if self.convention == Convention::Hopsan {
+            let component = name.split('#').next()?.replace('$', ".");
+            let entry = &self.entries[*self.by_name.get(&component)?];
+            return entry.variables(self).into_iter().find(|v| v.name == name);
+        }
         let name = name.strip_suffix(".value").unwrap_or(name);
         name.rmatch_indices('.').find_map(|(dot, _)| {
             let entry = &self.entries[*self.by_name.get(&name[..dot])?];
-            entry.variables(self.carries_temperature).into_iter().find(|v| v.name == name)
+            entry.variables(self).into_iter().find(|v| v.name == name)
         })
     }
 
     /// The first effort variable of a domain is what "pressure" of a component without a port
     /// means to most users: names close to an unknown one.
     pub fn suggestions(&self, name: &str) -> Vec<String> {
-        let component =
-            name.rmatch_indices('.').find_map(|(dot, _)| self.by_name.get(&name[..dot]).copied());
+        let component = match self.convention {
+            Convention::Fluxline => name
+                .rmatch_indices('.')
+                .find_map(|(dot, _)| self.by_name.get(&name[..dot]).copied()),
+            Convention::Hopsan => {
+                let component = name.split('#').next().unwrap_or(name).replace('$', ".");
+                self.by_name.get(&component).copied()
+            }
+        };
         match component {
-            Some(index) => self.entries[index]
-                .variables(self.carries_temperature)
-                .into_iter()
-                .map(|v| v.name)
-                .take(12)
-                .collect(),
+            Some(index) => {
+                self.entries[index].variables(self).into_iter().map(|v| v.name).take(12).collect()
+            }
             None => {
-                let first = name.split('.').next().unwrap_or(name);
+                let first = name.split(['.', '#']).next().unwrap_or(name);
                 fluxline_diagnostics::nearest(first, self.by_name.keys().map(String::as_str))
                     .into_iter()
                     .map(str::to_owned)

@@ -5,10 +5,11 @@
 //! | bytes | content |
 //! |---|---|
 //! | 8 | `FLXSTATE` |
-//! | 4 | version, 1 |
+//! | 4 | version, 2 |
 //! | 8 | fingerprint of the plan |
 //! | 8 | time at the start, s |
 //! | 8 | step, s |
+//! | 8 | time reached, s |
 //! | 8 | steps taken |
 //! | 8 | steps taken to come to rest |
 //! | 6 × 8 | lengths of the arrays that follow |
@@ -25,7 +26,7 @@ use fluxline_units::{Dimension, Quantity};
 use std::io::{self, Write};
 
 const MAGIC: &[u8; 8] = b"FLXSTATE";
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 const BOND: usize = 6;
 
 /// Writes a state.
@@ -36,6 +37,7 @@ pub fn write_state(out: &mut impl Write, plan: &Plan, state: &State<f64>) -> io:
     out.write_all(&plan.fingerprint.to_le_bytes())?;
     out.number(plan.start)?;
     out.number(plan.step)?;
+    out.number(state.time)?;
     out.count(state.step)?;
     out.count(state.rest_steps)?;
     let arrays = [
@@ -89,7 +91,7 @@ pub fn read_state(bytes: &[u8], name: &str, plan: &Plan) -> Result<State<f64>, D
     let mut read = || -> Option<(u64, [f64; 2], State<f64>, bool)> {
         let fingerprint = rest.count()?;
         let times = [rest.number()?, rest.number()?];
-        let (step, rest_steps) = (rest.count()?, rest.count()?);
+        let (time, step, rest_steps) = (rest.number()?, rest.count()?, rest.count()?);
         let mut lengths = [0; 6];
         for length in &mut lengths {
             *length = usize::try_from(rest.count()?).ok()?;
@@ -105,7 +107,7 @@ pub fn read_state(bytes: &[u8], name: &str, plan: &Plan) -> Result<State<f64>, D
                 blank.delivered_temperature.len(),
             ];
         let mut state = blank.clone();
-        (state.step, state.rest_steps) = (step, rest_steps);
+        (state.time, state.step, state.rest_steps) = (time, step, rest_steps);
         if fits {
             for bond in &mut state.bonds {
                 let mut values = [0.0; BOND];

@@ -212,12 +212,28 @@ pub fn with_cavitation<T: Num, const N: usize>(
     clip: bool,
     flows: impl Fn([End<T>; N]) -> [T; N],
 ) {
+    with_cavitation_in_two_ways(io, ports, clip, &flows, &flows);
+}
+
+/// The same for a component that computes its flows in another way once an end has run dry.
+#[inline(always)]
+pub fn with_cavitation_in_two_ways<T: Num, const N: usize>(
+    io: &mut Step<'_, T>,
+    ports: [usize; N],
+    clip: bool,
+    flows: impl Fn([End<T>; N]) -> [T; N],
+    flows_when_dry: impl Fn([End<T>; N]) -> [T; N],
+) {
     let mut ends: [End<T>; N] = std::array::from_fn(|i| End::at(io, ports[i]));
     let mut q = flows(ends);
     let dry: [T::Mask; N] = std::array::from_fn(|i| ends[i].effort(q[i]).lt(T::zero()));
-    if dry.iter().any(|mask| mask.any()) {
+    let any = dry.into_iter().reduce(|a, b| a | b);
+    if let Some(any) = any
+        && any.any()
+    {
         ends = std::array::from_fn(|i| ends[i].dry_where(dry[i]));
-        q = flows(ends);
+        let again = flows_when_dry(ends);
+        q = std::array::from_fn(|i| T::select(any, again[i], q[i]));
     }
     for i in 0..N {
         let p = ends[i].effort(q[i]);

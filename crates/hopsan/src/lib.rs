@@ -9,6 +9,8 @@
 //! What all of them share, and the building blocks they are made of, is in [`blocks`].
 
 pub mod blocks;
+pub mod electric;
+pub mod held;
 pub mod hydraulic;
 pub mod mechanic;
 pub mod pneumatic;
@@ -20,13 +22,27 @@ use fluxline_core::component::ComponentType;
 
 /// All types, for a registry.
 pub fn types() -> impl Iterator<Item = ComponentType> {
-    let all: [&[&[ComponentType]]; 5] =
-        [hydraulic::TYPES, mechanic::TYPES, pneumatic::TYPES, signal::TYPES, special::TYPES];
-    all.into_iter().flatten().copied().flatten().copied()
+    let all: &[&[&[ComponentType]]] = &[
+        electric::TYPES,
+        hydraulic::TYPES,
+        mechanic::TYPES,
+        pneumatic::TYPES,
+        signal::TYPES,
+        special::TYPES,
+    ];
+    all.iter().copied().flatten().copied().flatten().copied()
 }
 
 #[cfg(test)]
 mod tests {
+    #[test]
+    fn units_and_defaults_of_every_type_can_be_read() {
+        for kind in super::types() {
+            let rules = fluxline_core::values::Rules::of(kind.declaration);
+            assert!(rules.is_ok(), "{}: {:?}", kind.declaration.name, rules.err());
+        }
+    }
+
     #[test]
     fn a_library_type_under_another_name_has_its_names_and_values() {
         let gain = super::types().find(|t| t.declaration.name == "hopsan.SignalGain").unwrap();

@@ -416,6 +416,7 @@ impl Alone {
             viscosity: vec![fluid.viscosity; domains.len()],
             line_temperature: Vec::new(),
             delivered_temperature: Vec::new(),
+            time: 0.0,
             step: 0,
             rest_steps: 0,
             faults: Default::default(),

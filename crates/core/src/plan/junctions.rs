@@ -461,6 +461,8 @@ fn make_default_line(
         name: format!("line.{}", line_place(first, end)),
         kind,
         value_spans: vec![None; all.len()],
+        starts: Vec::new(),
+        disabled: false,
         values: all,
         fluid: first.fluid,
         rate: 0,

@@ -3,12 +3,13 @@
 pub mod junctions;
 pub mod order;
 
-use crate::circuit::{Circuit, Instance, Registry, Source};
+use crate::circuit::{Circuit, Instance, Registry, Source, StartValue};
 use crate::component::{BalanceRole, Environment, Filter, Prepared, Refusal, Wiring};
 use crate::declare::{Causality, Counts, Side, Value};
 use crate::domain::{Domain, Role};
 use crate::engine::{Junction, RateGroup};
 use crate::fluid::ATMOSPHERE;
+use crate::settings::Convention;
 use crate::state::{Bond, State};
 use crate::thermal::{Passage, Pool, Thermal};
 use crate::variables::{Entry, Location, Slot, Variables};
@@ -26,6 +27,8 @@ pub struct Plan {
     pub start: f64,
     /// Main step, s.
     pub step: f64,
+    /// Whose order of execution, clock, start and names.
+    pub convention: Convention,
     /// What runs at each rate; the first is the main step.
     pub rates: Vec<RateGroup>,
     /// Temperature, when it is carried.
@@ -116,6 +119,19 @@ impl Plan {
         let layout = join(circuit, registry, is_whole, &mut problems);
         check_parts(circuit, &layout, circuit.run.step, false, &mut problems);
         problems
+    }
+
+    /// Begin and end of the step that follows a state. Time is start + n·step; where the convention
+    /// asks for it, it is added up step by step, with the rounding that brings.
+    #[inline]
+    pub fn times(&self, state: &State<f64>) -> (f64, f64) {
+        match self.convention {
+            Convention::Fluxline => (
+                self.start + state.step as f64 * self.step,
+                self.start + (state.step + 1) as f64 * self.step,
+            ),
+            Convention::Hopsan => (state.time, state.time + self.step),
+        }
     }
 
     /// Name of a component.
@@ -600,6 +616,7 @@ fn assemble(
     junction_drafts: Vec<(usize, Junction)>,
     problems: &mut Diagnostics,
 ) -> Option<Plan> {
+    let convention = circuit.run.convention;
     let Draft { instances, places, bonds, domains, rates } = draft;
     let own = circuit.components.len();
 
@@ -622,7 +639,8 @@ fn assemble(
             .collect();
         inputs.push(own_inputs.into());
         outputs.push(signals.len() as u32);
-        signals.extend(instance.declaration().outputs.iter().map(|_| 0.0));
+        let outputs = instance.declaration().outputs.iter();
+        signals.extend(outputs.map(|output| start_value(instance, output.start)));
     }
 
     // Components in their new surroundings.
@@ -694,7 +712,10 @@ fn assemble(
     let mut written: Vec<usize> = outputs.iter().map(|&o| o as usize).collect();
     for (i, instance) in instances.iter().enumerate() {
         let declaration = instance.declaration();
-        if declaration.causality != Causality::S && !declaration.outputs.is_empty() {
+        if convention == Convention::Fluxline
+            && declaration.causality != Causality::S
+            && !declaration.outputs.is_empty()
+        {
             written[i] = signals.len();
             // A component without ports is a delay: what it hands on is what it shows.
             if !declaration.ports.is_empty() {
@@ -743,6 +764,9 @@ fn assemble(
             continue;
         };
         let instance = instances[i];
+        if instance.disabled {
+            continue;
+        }
         let declaration = instance.declaration();
         let (causality, rate) = (declaration.causality, rates[i]);
         let list = match causality {
@@ -851,10 +875,14 @@ fn assemble(
     let carries = thermal.is_some();
     let temperature = |b: usize| circuit.fluids[fluid_of_bond[b]].temperature;
     let per_bond = |f: &dyn Fn(usize) -> f64| (0..domains.len()).map(f).collect::<Vec<f64>>();
-    let blank = State {
+    let mut blank = State {
         bonds: domains
             .iter()
-            .map(|d| Bond::at_rest(if *d == Domain::Hydraulic { ATMOSPHERE } else { 0.0 }))
+            .map(|&domain| match convention {
+                Convention::Fluxline if domain == Domain::Hydraulic => Bond::at_rest(ATMOSPHERE),
+                Convention::Fluxline => Bond::at_rest(0.0),
+                Convention::Hopsan => hopsan_node(domain),
+            })
             .collect(),
         signals,
         states,
@@ -864,19 +892,37 @@ fn assemble(
         }),
         line_temperature: if carries { per_bond(&temperature) } else { Vec::new() },
         delivered_temperature: if carries { per_bond(&temperature) } else { Vec::new() },
+        time: circuit.run.start,
         step: 0,
         rest_steps: 0,
         faults: Default::default(),
     };
+    for (i, instance) in instances.iter().enumerate() {
+        for start in &instance.starts {
+            match *start {
+                StartValue::Output { output, value } => {
+                    blank.signals[entries[i].outputs as usize + output] = value;
+                    blank.signals[entries[i].written as usize + output] = value;
+                }
+                StartValue::Port { port, role, value } => {
+                    let first = entries[i].first_bond(port);
+                    for &bond in &bonds[i][first..first + places[i][port]] {
+                        blank.bonds[bond as usize].start(role, value);
+                    }
+                }
+            }
+        }
+    }
     let by_name = entries.iter().enumerate().map(|(i, e)| (e.name.clone(), i)).collect();
     let fingerprint = fingerprint(&entries, &blank);
     let mut plan = Plan {
         title: circuit.title.clone(),
         start: circuit.run.start,
         step,
+        convention,
         rates: groups,
         thermal,
-        variables: Variables { entries, by_name, carries_temperature: carries },
+        variables: Variables { entries, by_name, carries_temperature: carries, convention },
         watch,
         initial: blank.clone(),
         blank,
@@ -887,6 +933,16 @@ fn assemble(
         thermal.measure(&plan.rates[0].c, &mut plan.initial);
     }
     Some(plan)
+}
+
+/// What a node of Hopsan's holds when nothing says otherwise.
+fn hopsan_node(domain: Domain) -> Bond<f64> {
+    match domain {
+        Domain::Hydraulic => Bond { displacement: 293.0, ..Bond::at_rest(1e5) },
+        Domain::Pneumatic => Bond { dry: 293.0, ..Bond::at_rest(1e5) },
+        Domain::Translational => Bond { dry: 1.0, ..Bond::at_rest(0.0) },
+        _ => Bond::at_rest(0.0),
+    }
 }
 
 /// Has a port for oil.
@@ -924,10 +980,16 @@ fn connect_signals(
         let (source, key, slot) = match drive.from {
             Source::Output { component, output } => {
                 inputs[drive.component][drive.input] = entries[component].outputs + output as u32;
-                let both_signals = [component, drive.component]
-                    .iter()
-                    .all(|&c| entries[c].declaration.causality == Causality::S);
-                if both_signals && rates[component] == rates[drive.component] {
+                let causality = |c: usize| entries[c].declaration.causality;
+                let is_ordered = match circuit.run.convention {
+                    Convention::Fluxline => {
+                        causality(component) == Causality::S
+                            && causality(drive.component) == Causality::S
+                    }
+                    // Outputs are read where they are written: order matters within each phase.
+                    Convention::Hopsan => causality(component) == causality(drive.component),
+                };
+                if is_ordered && rates[component] == rates[drive.component] {
                     let may_break =
                         prepared[drive.component].no_feedthrough().contains(&drive.input);
                     edges.push(Edge { from: component, to: drive.component, may_break });
@@ -958,6 +1020,17 @@ fn connect_signals(
             signal
         });
         inputs[drive.component][drive.input] = signal;
+    }
+    if circuit.run.convention == Convention::Hopsan {
+        let phase = |n: usize| entries[n].declaration.causality;
+        return match order::sweep(entries.len(), &edges, |n| phase(n) == Causality::S) {
+            Ok(levels) => Some(levels),
+            Err(walk) => {
+                let name = |n: usize| entries[n].name.as_str();
+                problems.push(loop_error(circuit, name, &walk, &edges, &edge_drives));
+                None
+            }
+        };
     }
     match order::sort(entries.len(), &edges) {
         Order::Levels { mut levels, broken } => {

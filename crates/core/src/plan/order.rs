@@ -50,6 +50,80 @@ pub fn sort(nodes: usize, edges: &[Edge]) -> Order {
     }
 }
 
+/// Levels that keep the order Hopsan executes in: sweeps over the nodes as they stand in the file
+/// take each one whose sources have been taken, until all are. An edge that may break asks for no
+/// order and gets the one that results. `must` says which nodes cannot do without an order; a loop of
+/// others leaves them as they stand in the file.
+pub fn sweep(
+    nodes: usize,
+    edges: &[Edge],
+    must: impl Fn(usize) -> bool,
+) -> Result<Vec<u32>, Vec<usize>> {
+    let (place, stuck) = places(nodes, edges);
+    if let Some(stuck) = &stuck
+        && (0..nodes).any(|n| stuck[n] && must(n))
+    {
+        let firm: Vec<Edge> = edges.iter().copied().filter(|e| !e.may_break).collect();
+        // Those that only wait for the loop are no part of it.
+        let in_loop = levels(nodes, &firm, |_| true).err().unwrap_or_else(|| stuck.clone());
+        return Err(walk(&firm, &in_loop));
+    }
+    // What was written before it is read, and what is read before it is written anew.
+    let kept: Vec<Edge> = edges
+        .iter()
+        .filter(|e| e.from != e.to)
+        .map(
+            |&e| if place[e.from] < place[e.to] { e } else { Edge { from: e.to, to: e.from, ..e } },
+        )
+        .collect();
+    levels(nodes, &kept, |_| true).map_err(|stuck| walk(&kept, &stuck))
+}
+
+/// The place of each node in the sweeps, and which nodes they could not take: those follow in the
+/// order of the file.
+fn places(nodes: usize, edges: &[Edge]) -> (Vec<usize>, Option<Vec<bool>>) {
+    use std::cmp::Reverse;
+    use std::collections::BinaryHeap;
+    let mut waiting = vec![0u32; nodes];
+    let mut readers: Vec<Vec<usize>> = vec![Vec::new(); nodes];
+    for edge in edges.iter().filter(|e| !e.may_break) {
+        waiting[edge.to] += 1;
+        readers[edge.from].push(edge.to);
+    }
+    let mut place = vec![usize::MAX; nodes];
+    let mut next = 0;
+    let mut now: BinaryHeap<Reverse<usize>> =
+        (0..nodes).filter(|&n| waiting[n] == 0).map(Reverse).collect();
+    let mut later: BinaryHeap<Reverse<usize>> = BinaryHeap::new();
+    while !now.is_empty() {
+        while let Some(Reverse(node)) = now.pop() {
+            place[node] = next;
+            next += 1;
+            for &reader in &readers[node] {
+                waiting[reader] -= 1;
+                if waiting[reader] == 0 {
+                    // Behind the sweep's place it is met in this sweep, otherwise in the next.
+                    if reader > node {
+                        now.push(Reverse(reader))
+                    } else {
+                        later.push(Reverse(reader))
+                    }
+                }
+            }
+        }
+        std::mem::swap(&mut now, &mut later);
+    }
+    if next == nodes {
+        return (place, None);
+    }
+    let stuck: Vec<bool> = place.iter().map(|&p| p == usize::MAX).collect();
+    for p in place.iter_mut().filter(|p| **p == usize::MAX) {
+        *p = next;
+        next += 1;
+    }
+    (place, Some(stuck))
+}
+
 /// Longest-path levels, or which nodes are part of loops.
 fn levels(
     nodes: usize,
@@ -143,6 +217,19 @@ mod tests {
             sort(4, &[edge(0, 1), edge(1, 2), edge(2, 0), edge(2, 3)]),
             Order::Loop(vec![1, 2, 0])
         );
+    }
+
+    #[test]
+    fn a_sweep_takes_nodes_as_they_stand_and_a_reader_that_asks_for_no_order_as_it_comes() {
+        // 1 reads 2 without asking for order and stands before it: it reads the last step's value.
+        let free = Edge { from: 2, to: 1, may_break: true };
+        assert_eq!(sweep(3, &[edge(1, 0), free], |_| true), Ok(vec![1, 0, 1]));
+        // Behind its source it reads the present one.
+        let free = Edge { from: 0, to: 1, may_break: true };
+        assert_eq!(sweep(2, &[free], |_| true), Ok(vec![0, 1]));
+        assert_eq!(sweep(2, &[edge(0, 1), edge(1, 0)], |_| true), Err(vec![1, 0]));
+        // Where order is no must, a loop is left as it stands.
+        assert_eq!(sweep(2, &[edge(0, 1), edge(1, 0)], |_| false), Ok(vec![0, 1]));
     }
 
     #[test]

@@ -8,6 +8,7 @@ use crate::tree::{Key, Val};
 use fluxline_core::circuit::{Connection, Drive, Instance, PortEnd, Source, default_line};
 use fluxline_core::declare::Causality;
 use fluxline_core::domain::Domain;
+use fluxline_core::settings::Convention;
 use fluxline_diagnostics::{Code, Diagnostic};
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -179,7 +180,9 @@ impl Loader<'_> {
         let info = self.infos[component].clone();
         let unit = self.source_unit(source);
         let expected = info.rules.parameters[parameter].unit.dimension();
-        if let Some(found) = self.dimension(unit)
+        // Models that come from Hopsan pass numbers without units.
+        if self.convention == Convention::Fluxline
+            && let Some(found) = self.dimension(unit)
             && found != expected
             && !found.is_dimensionless()
             && !expected.is_dimensionless()

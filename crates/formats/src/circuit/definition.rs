@@ -87,6 +87,7 @@ const SUBCIRCUIT_KEYS: &[&str] = &[
     "connect",
     "ports",
     "subcircuits",
+    "data",
 ];
 const FILE_KEYS: &[&str] = &["run", "lines", "record", "plot"];
 
@@ -133,6 +134,8 @@ impl Reader<'_> {
                         new.parts.extend(self.part(key, item));
                     }
                 }
+                // What other programs know and this one does not: kept, not looked at.
+                "data" => drop(self.table("data", item)),
                 "connect" => new.connects = self.connects(item),
                 "ports" => {
                     for (key, item) in self.table("ports", item).entries {
@@ -229,7 +232,8 @@ impl Reader<'_> {
 
     fn check_parameter_name(&mut self, key: &Key) {
         let name = &key.name;
-        if !is_name(name) || name.contains('-') {
+        let begins_with_digit = name.starts_with(|c: char| c.is_ascii_digit());
+        if !is_name(name) || name.contains('-') || begins_with_digit {
             let message = format!("`{name}` cannot be the name of a parameter");
             self.found.push(
                 Diagnostic::error(Code::BadName, message)
@@ -528,7 +532,7 @@ fn no_type(key: &Key, entries: &[(Key, Item)]) -> Diagnostic {
 /// Letters, digits, `_` and `-`, not beginning with a digit or `-`.
 pub(super) fn is_name(name: &str) -> bool {
     let mut letters = name.bytes();
-    letters.next().is_some_and(|b| b.is_ascii_alphabetic() || b == b'_')
+    letters.next().is_some_and(|b| b.is_ascii_alphanumeric() || b == b'_')
         && letters.all(|b| b.is_ascii_alphanumeric() || b == b'_' || b == b'-')
 }
 

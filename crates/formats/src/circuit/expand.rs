@@ -63,6 +63,8 @@ pub(super) struct Frame {
     pub prefix: String,
     pub fluids: Rc<Fluids>,
     pub rate: usize,
+    /// Left out of the run.
+    pub disabled: bool,
 }
 
 impl Frame {
@@ -75,6 +77,10 @@ impl Frame {
     }
 }
 
+/// Keys of a component besides its parameters. The place in a drawing is kept for programs that
+/// draw.
+const PART_KEYS: &[&str] = &["fluid", "description", "start_values", "disabled", "drawing"];
+
 impl Loader<'_> {
     /// Expands the circuit itself.
     pub(super) fn expand_root(&mut self, root: DefinitionId) -> Option<Settings> {
@@ -84,6 +90,7 @@ impl Loader<'_> {
         let (run, spans) =
             self.settings::<RunSettings>("run", definition.run.as_ref(), &[], &definition, &scope);
         if let Some(run) = &run {
+            self.convention = run.convention;
             let times_are_good = {
                 let before = self.found.errors();
                 self.check_times(
@@ -128,7 +135,7 @@ impl Loader<'_> {
         let plots = plots.collect();
 
         let fluids = self.fluids(&definition, &scope, None);
-        let frame = Frame { id: root, prefix: String::new(), fluids, rate: 0 };
+        let frame = Frame { id: root, prefix: String::new(), fluids, rate: 0, disabled: false };
         self.expand(&definition, &scope, &frame);
         Some(Settings { title, run: run?, lines: lines?, recording: recording?, record, plots })
     }
@@ -444,10 +451,15 @@ impl Loader<'_> {
             full: &full,
             at,
             is_component: true,
-            extra: &["fluid", "description"],
+            extra: PART_KEYS,
             folder: &definition.folder,
         };
         let read = self.values(&owner, info, entries.iter().map(|(key, item)| (key, item)), scope);
+        let starts = match entries.iter().find(|(key, _)| key.name == "start_values") {
+            Some((_, item)) => self.start_values(name, info.declaration, item, scope),
+            None => Vec::new(),
+        };
+        let disabled = frame.disabled || self.is_disabled(name, &full, entries);
         let fluid = match info.parameter("fluid") {
             None => self.fluid_of(name, &full, entries, frame).unwrap_or(frame.fluids.default),
             Some(_) => frame.fluids.default,
@@ -460,8 +472,24 @@ impl Loader<'_> {
             rate: frame.rate,
             span: Some(at),
             value_spans: read.spans,
+            starts,
+            disabled,
         };
         (instance, read.open_inputs)
+    }
+
+    /// Whether a part is left out of the run.
+    fn is_disabled(&mut self, name: &str, full: &str, entries: &[(Key, Item)]) -> bool {
+        let Some(item) = self.special(full, "disabled", entries) else { return false };
+        match item.value {
+            Val::Switch(disabled) => disabled,
+            _ => {
+                let error = wrong_type(&format!("{name}.disabled"), &item, "true or false")
+                    .help("write `disabled = true`");
+                self.report(error);
+                false
+            }
+        }
     }
 
     /// The fluid that a part names.
@@ -559,7 +587,8 @@ impl Loader<'_> {
             fluids =
                 Rc::new(Fluids { names: HashMap::new(), default: chosen, parent: Some(fluids) });
         }
-        let frame = Frame { id, prefix: full, fluids, rate };
+        let disabled = frame.disabled || self.is_disabled(&part.key.name, &full, &part.entries);
+        let frame = Frame { id, prefix: full, fluids, rate, disabled };
         let ports = self.expand(&used, &inner, &frame);
         self.chain.pop();
         Local::Subcircuit(id, Rc::new(ports))
@@ -573,7 +602,7 @@ impl Loader<'_> {
         used: &Definition,
         scope: &Scope,
     ) -> HashMap<String, Given> {
-        const EXTRA: [&str; 3] = ["step", "fluid", "description"];
+        const EXTRA: [&str; 5] = ["step", "fluid", "description", "disabled", "drawing"];
         let known: HashSet<&str> =
             used.parameters.iter().map(|(key, _)| key.name.as_str()).collect();
         let mut given = HashMap::new();

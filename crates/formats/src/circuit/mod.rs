@@ -6,6 +6,7 @@ mod definition;
 mod expand;
 mod overrides;
 mod scope;
+mod start_values;
 mod types;
 mod value;
 
@@ -16,6 +17,7 @@ use crate::{Draft, Loaded};
 use definition::{Definition, DefinitionId};
 use fluxline_core::circuit::{Circuit, Connection, Drive, Instance, Registry};
 use fluxline_core::fluid::Fluid;
+use fluxline_core::settings::Convention;
 use fluxline_core::table;
 use fluxline_diagnostics::{Code, Diagnostic, Diagnostics, SourceId, SourceMap, Span};
 use fluxline_units::Dimension;
@@ -161,6 +163,7 @@ struct Loader<'r> {
     chain: Vec<Use>,
     parts: usize,
     main_step: Option<f64>,
+    convention: Convention,
 
     fluids: Vec<Fluid>,
     /// Equal fluids are one: their positions by what they are.
@@ -206,6 +209,7 @@ impl<'r> Loader<'r> {
             chain: Vec::new(),
             parts: 0,
             main_step: None,
+            convention: Convention::Fluxline,
             fluids: Vec::new(),
             fluid_index: HashMap::new(),
             rates: vec![1],

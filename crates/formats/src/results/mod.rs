@@ -4,11 +4,13 @@
 //! and renamed at the end. When writing fails, the part is removed and a file of that name from
 //! an earlier run stays as it was.
 
+mod compare;
 mod csv;
 mod output;
 #[cfg(feature = "parquet")]
 mod parquet;
 
+pub use compare::{Comparison, Deviation, compare, noise_floor};
 pub use csv::{CsvWriter, ResultTable, parse_csv, read_csv};
 pub use output::{OutputFile, read_problem, write_problem};
 #[cfg(feature = "parquet")]

@@ -1,11 +1,18 @@
 //! Oil: volumes and sources, restrictors and valves, machines and actuators.
 
+mod chamber;
+pub mod check;
+pub mod cylinder;
 pub mod directional;
 pub mod g_orifices;
 pub mod g_pump;
 pub mod g_spools;
 pub mod g_valves;
 pub mod piston_load;
+pub mod pump;
+pub mod relief;
+pub mod restrictor;
+pub mod source;
 pub mod volume;
 
 use fluxline_core::component::ComponentType;
@@ -18,5 +25,11 @@ pub const TYPES: &[&[ComponentType]] = &[
     g_spools::TYPES,
     g_valves::TYPES,
     piston_load::TYPES,
+    check::TYPES,
+    cylinder::TYPES,
+    pump::TYPES,
+    relief::TYPES,
+    restrictor::TYPES,
+    source::TYPES,
     volume::TYPES,
 ];

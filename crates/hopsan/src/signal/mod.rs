@@ -1,8 +1,22 @@
 //! Signals: sources, arithmetic, filters, control, logic.
 
 pub mod arithmetic;
+mod block;
+pub mod display;
+pub mod function;
+pub mod logic;
+mod noise;
+pub mod routing;
+pub mod source;
 
 use fluxline_core::component::ComponentType;
 
 /// All types of this domain.
-pub const TYPES: &[&[ComponentType]] = &[arithmetic::TYPES];
+pub const TYPES: &[&[ComponentType]] = &[
+    arithmetic::TYPES,
+    display::TYPES,
+    function::TYPES,
+    logic::TYPES,
+    routing::TYPES,
+    source::TYPES,
+];
