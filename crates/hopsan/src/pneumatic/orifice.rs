@@ -118,7 +118,7 @@ impl Physics for Orifice {
         };
         let exponents = [T::of(2.0) / kappa, kappa.recip() + 1.0];
         let flows = |p: [Dual<T>; 2]| {
-            let ratio = (p[0].min(p[1]) / p[0].max(p[1])).max(zero);
+            let ratio = Dual::select(p[0].gt(p[1]), p[1] / p[0], p[0] / p[1]).max(zero);
             let choked = ratio.le(c(critical));
             let open = Dual::select(choked, c(critical), ratio);
             let psi = (open.powf(c(exponents[0])) - open.powf(c(exponents[1]))) / c(peak);
