@@ -5,7 +5,9 @@ mod block;
 pub mod display;
 pub mod function;
 pub mod logic;
-mod noise;
+pub mod lookup;
+pub mod noise;
+pub mod optimization;
 pub mod routing;
 pub mod source;
 
@@ -17,6 +19,8 @@ pub const TYPES: &[&[ComponentType]] = &[
     display::TYPES,
     function::TYPES,
     logic::TYPES,
+    lookup::TYPES,
+    optimization::TYPES,
     routing::TYPES,
     source::TYPES,
 ];
