@@ -4,6 +4,8 @@ mod chamber;
 pub mod check;
 pub mod cylinder;
 pub mod directional;
+pub mod machine_parts;
+pub mod motor;
 pub mod pump;
 pub mod relief;
 pub mod restrictor;
@@ -17,6 +19,8 @@ pub const TYPES: &[&[ComponentType]] = &[
     check::TYPES,
     cylinder::TYPES,
     directional::TYPES,
+    machine_parts::TYPES,
+    motor::TYPES,
     pump::TYPES,
     relief::TYPES,
     restrictor::TYPES,
