@@ -6,10 +6,13 @@ pub mod cylinder;
 pub mod directional;
 pub mod machine_parts;
 pub mod motor;
+pub mod pilot_operated;
 pub mod pump;
 pub mod relief;
 pub mod restrictor;
+pub mod sensor;
 pub mod source;
+pub mod spool;
 pub mod volume;
 
 use fluxline_core::component::ComponentType;
@@ -21,9 +24,11 @@ pub const TYPES: &[&[ComponentType]] = &[
     directional::TYPES,
     machine_parts::TYPES,
     motor::TYPES,
+    pilot_operated::TYPES,
     pump::TYPES,
     relief::TYPES,
     restrictor::TYPES,
+    sensor::TYPES,
     source::TYPES,
     volume::TYPES,
 ];
