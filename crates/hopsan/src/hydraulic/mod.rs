@@ -8,6 +8,8 @@ pub mod g_orifices;
 pub mod g_pump;
 pub mod g_spools;
 pub mod g_valves;
+pub mod machine_parts;
+pub mod motor;
 pub mod pilot_operated;
 pub mod piston_load;
 pub mod pump;
@@ -30,6 +32,8 @@ pub const TYPES: &[&[ComponentType]] = &[
     piston_load::TYPES,
     check::TYPES,
     cylinder::TYPES,
+    machine_parts::TYPES,
+    motor::TYPES,
     pilot_operated::TYPES,
     pump::TYPES,
     relief::TYPES,
