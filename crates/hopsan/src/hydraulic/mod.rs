@@ -1,9 +1,11 @@
 //! Oil: volumes and sources, restrictors and valves, machines and actuators.
 
+pub mod accumulator;
 mod chamber;
 pub mod check;
 pub mod cylinder;
 pub mod directional;
+pub mod line;
 pub mod pilot_operated;
 pub mod pump;
 pub mod relief;
@@ -16,9 +18,11 @@ use fluxline_core::component::ComponentType;
 
 /// All types of this domain.
 pub const TYPES: &[&[ComponentType]] = &[
+    accumulator::TYPES,
     check::TYPES,
     cylinder::TYPES,
     directional::TYPES,
+    line::TYPES,
     pilot_operated::TYPES,
     pump::TYPES,
     relief::TYPES,
