@@ -5,11 +5,17 @@ mod chamber;
 pub mod check;
 pub mod cylinder;
 pub mod directional;
+pub mod g_orifices;
+pub mod g_pump;
+pub mod g_spools;
+pub mod g_valves;
 pub mod line;
 pub mod pilot_operated;
+pub mod piston_load;
 pub mod pump;
 pub mod relief;
 pub mod restrictor;
+pub mod sensor;
 pub mod source;
 pub mod spool;
 pub mod volume;
@@ -22,11 +28,17 @@ pub const TYPES: &[&[ComponentType]] = &[
     check::TYPES,
     cylinder::TYPES,
     directional::TYPES,
+    g_orifices::TYPES,
+    g_pump::TYPES,
+    g_spools::TYPES,
+    g_valves::TYPES,
     line::TYPES,
     pilot_operated::TYPES,
+    piston_load::TYPES,
     pump::TYPES,
     relief::TYPES,
     restrictor::TYPES,
+    sensor::TYPES,
     source::TYPES,
     volume::TYPES,
 ];

@@ -2,10 +2,17 @@
 
 pub mod arithmetic;
 mod block;
+pub mod control;
 pub mod display;
+pub mod ffb;
+pub mod filter;
 pub mod function;
 pub mod logic;
-mod noise;
+pub mod lookup;
+pub mod noise;
+pub mod nonlinear;
+pub mod numhop;
+pub mod optimization;
 pub mod routing;
 pub mod source;
 
@@ -14,9 +21,16 @@ use fluxline_core::component::ComponentType;
 /// All types of this domain.
 pub const TYPES: &[&[ComponentType]] = &[
     arithmetic::TYPES,
+    control::TYPES,
     display::TYPES,
+    ffb::TYPES,
+    filter::TYPES,
     function::TYPES,
     logic::TYPES,
+    lookup::TYPES,
+    nonlinear::TYPES,
+    numhop::TYPES,
+    optimization::TYPES,
     routing::TYPES,
     source::TYPES,
 ];
