@@ -10,6 +10,8 @@ pub mod g_pump;
 pub mod g_spools;
 pub mod g_valves;
 pub mod line;
+pub mod machine_parts;
+pub mod motor;
 pub mod pilot_operated;
 pub mod piston_load;
 pub mod pump;
@@ -33,6 +35,8 @@ pub const TYPES: &[&[ComponentType]] = &[
     g_spools::TYPES,
     g_valves::TYPES,
     line::TYPES,
+    machine_parts::TYPES,
+    motor::TYPES,
     pilot_operated::TYPES,
     piston_load::TYPES,
     pump::TYPES,
