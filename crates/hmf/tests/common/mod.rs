@@ -15,7 +15,10 @@ pub fn file(name: &str) -> PathBuf {
 /// A handful of types.
 pub struct Few;
 
-const FEW: &[(&str, &[(&str, Kind, &str)])] = &[
+/// Name, kind and default.
+type Known = (&'static str, Kind, &'static str);
+
+const FEW: &[(&str, &[Known])] = &[
     ("SignalGain", &[("k#Value", Kind::Double, "1"), ("in#Value", Kind::Double, "0")]),
     ("SignalConstant", &[("y#Value", Kind::Double, "1")]),
     ("SignalSink", &[]),
@@ -39,7 +42,7 @@ const FEW: &[(&str, &[(&str, Kind, &str)])] = &[
     ),
 ];
 
-fn few(typename: &str) -> Option<&'static [(&'static str, Kind, &'static str)]> {
+fn few(typename: &str) -> Option<&'static [Known]> {
     FEW.iter().find(|entry| entry.0 == typename).map(|entry| entry.1)
 }
 
