@@ -2,6 +2,7 @@
 
 #[allow(dead_code, reason = "some recursions wait for their components")]
 mod body;
+pub mod friction;
 pub mod inertia;
 pub mod mass;
 pub mod sensor;
@@ -12,4 +13,4 @@ use fluxline_core::component::ComponentType;
 
 /// All types of this domain.
 pub const TYPES: &[&[ComponentType]] =
-    &[inertia::TYPES, mass::TYPES, sensor::TYPES, source::TYPES, spring::TYPES];
+    &[friction::TYPES, inertia::TYPES, mass::TYPES, sensor::TYPES, source::TYPES, spring::TYPES];
