@@ -535,6 +535,8 @@ mod tests {
             assert_eq!(many.flow(2), wheel.flow(1));
         }
         assert!(many.flow(2) > 0.0);
-        assert!((many.state.bonds[2].displacement - wheel.state.bonds[1].displacement).abs() < 1e-15);
+        assert!(
+            (many.state.bonds[2].displacement - wheel.state.bonds[1].displacement).abs() < 1e-15
+        );
     }
 }
