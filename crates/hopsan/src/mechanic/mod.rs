@@ -2,6 +2,7 @@
 
 mod body;
 pub mod friction;
+pub mod gear;
 pub mod inertia;
 pub mod link;
 pub mod load;
@@ -9,12 +10,14 @@ pub mod mass;
 pub mod sensor;
 pub mod source;
 pub mod spring;
+pub mod vehicle;
 
 use fluxline_core::component::ComponentType;
 
 /// All types of this domain.
 pub const TYPES: &[&[ComponentType]] = &[
     friction::TYPES,
+    gear::TYPES,
     inertia::TYPES,
     link::TYPES,
     load::TYPES,
@@ -22,4 +25,5 @@ pub const TYPES: &[&[ComponentType]] = &[
     sensor::TYPES,
     source::TYPES,
     spring::TYPES,
+    vehicle::TYPES,
 ];
