@@ -264,7 +264,13 @@ impl Session {
             (Some(every), ..) => Sampling::Every(every.max(1)),
             (None, Some(samples), _) => Sampling::Even(samples.max(2)),
             (None, None, every) if every > 0 => Sampling::Every(every as u64),
-            _ => Sampling::Even(settings.samples),
+            _ => match settings.start {
+                None => Sampling::Even(settings.samples),
+                Some(start) => {
+                    let first = ((start - plan.start) / plan.step).round().max(0.0) as u64;
+                    Sampling::EvenFrom { samples: settings.samples, first }
+                }
+            },
         };
         problems.into_result(Chosen { variables, sampling })
     }

@@ -108,6 +108,7 @@ impl<'r> Builder<'r> {
                 kind,
                 value_spans: vec![None; values.len()],
                 starts: Vec::new(),
+                disabled: false,
                 values,
                 fluid: 0,
                 rate: 0,

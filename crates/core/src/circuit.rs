@@ -82,6 +82,8 @@ pub struct Instance {
     pub value_spans: Vec<Option<Span>>,
     /// What its ports and outputs start with, where the file says so.
     pub starts: Vec<StartValue>,
+    /// Left out of the run: its ports and outputs keep what they start with.
+    pub disabled: bool,
 }
 
 /// A value that a port or an output starts with.

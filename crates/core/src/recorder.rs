@@ -18,6 +18,13 @@ pub enum Sampling {
     Even(usize),
     /// Every n-th step, and the last.
     Every(u64),
+    /// As `Even`, but from a later step on.
+    EvenFrom {
+        /// So many samples.
+        samples: usize,
+        /// Step of the first.
+        first: u64,
+    },
 }
 
 impl Sampling {
@@ -41,6 +48,10 @@ impl Sampling {
                 at(k).min(steps)
             }
             Sampling::Even(_) => step.min(steps),
+            Sampling::EvenFrom { samples, first } => {
+                let first = first.min(steps);
+                first + Sampling::Even(samples).next(step.saturating_sub(first), steps - first)
+            }
             Sampling::Every(n) => (step.div_ceil(n.max(1)) * n.max(1)).min(steps),
         }
     }
@@ -49,6 +60,9 @@ impl Sampling {
     pub fn rows(self, steps: u64) -> u64 {
         match self {
             Sampling::Even(samples) => (samples as u64).min(steps + 1),
+            Sampling::EvenFrom { samples, first } => {
+                Sampling::Even(samples).rows(steps - first.min(steps))
+            }
             Sampling::Every(n) => steps / n.max(1) + 1 + u64::from(!steps.is_multiple_of(n.max(1))),
         }
     }

@@ -237,4 +237,7 @@ pub struct RecordSettings {
     /// – — record every so many steps instead; 0 means evenly spread samples [–]
     #[parameter(default = 0, min = 0)]
     pub every: usize,
+    /// – — time of the first sample, where it is not the start of the run [s]
+    #[parameter]
+    pub start: Option<f64>,
 }

@@ -273,12 +273,9 @@ impl Variables {
             }
         };
         match component {
-            Some(index) => self.entries[index]
-                .variables(self)
-                .into_iter()
-                .map(|v| v.name)
-                .take(12)
-                .collect(),
+            Some(index) => {
+                self.entries[index].variables(self).into_iter().map(|v| v.name).take(12).collect()
+            }
             None => {
                 let first = name.split(['.', '#']).next().unwrap_or(name);
                 fluxline_diagnostics::nearest(first, self.by_name.keys().map(String::as_str))

@@ -94,7 +94,9 @@ const GROUPS: &[(&str, &str)] = &[
     ("F10", "Files on disk"),
     ("F11", "Saved states"),
     ("F12", "Command line"),
+    ("F13", "Imported models"),
     ("W01", "Warnings"),
+    ("W13", "Warnings on imported models"),
 ];
 
 macro_rules! codes {
@@ -546,6 +548,78 @@ codes! {
         cause: "A misspelled format or file ending, or a format that this build leaves out.",
         cure: "Use one of the formats that the message lists.",
     }
+    InvalidXml "F1301" Error {
+        title: "not valid XML",
+        means: "The model file does not follow the XML syntax, so nothing in it can be read.",
+        cause: "The file was cut off while it was copied or saved, or was edited by hand.",
+        cure: "Get a whole copy of the file, or open it in the program that wrote it and save it again.",
+    }
+    NotAnImport "F1302" Error {
+        title: "not a file of the expected kind",
+        means: "The XML file has another root element than the files of its kind, or lacks the part that holds the model.",
+        cause: "A file of another program, or another kind of file of the same one.",
+        cure: "Name the right file: a model is a `.hmf`, a validation a `.hvc`, a set of parameters a `.hpf`.",
+    }
+    ImportedEnd "F1303" Error {
+        title: "imported connection leads nowhere",
+        means: "A connection of the imported model names a component or port that the model does not hold.",
+        cause: "The component was deleted or renamed by hand in the file, or the model was incomplete already.",
+        cure: "Repair the connection in the program that wrote the file, or delete the `connect` element.",
+    }
+    ExternalSystem "F1304" Error {
+        title: "external sub-system cannot be loaded",
+        means: "The model takes a sub-system from another file, and that file cannot be used.",
+        cause: "The file was not copied along with the model, or the files include each other in a circle.",
+        cure: "Put the file where the message looks for it, or break the circle.",
+    }
+    BadExpression "F1305" Error {
+        title: "expression of an imported model cannot be read",
+        means: "The value of a parameter, or a line of a script, is neither a number nor an expression of the language that the model is written in.",
+        cause: "A typing mistake, or a form that this language lacks: two operators in a row (`2*-3`), powers of powers (`2^3^2`), a function with a comma inside another (`max(min(1,2),3)`).",
+        cure: "Correct the expression; parentheses help where two operators meet.",
+    }
+    UnknownNameInExpression "F1306" Error {
+        title: "unknown name in an expression of an imported model",
+        means: "An expression uses a name that is no parameter within its reach: its own component by `self.name`, and parameters of type double of the systems around it.",
+        cause: "A misspelled name, a parameter of another component or type, or a parameter of the same component without `self.`.",
+        cure: "Use one of the suggested names, or declare the parameter in a system around.",
+    }
+    ImportedCircle "F1307" Error {
+        title: "parameters depend on each other in a circle",
+        means: "The value of a parameter depends, perhaps over others, on itself, or on so many others in turn that it cannot be computed in reasonable time.",
+        cause: "An expression that names its own parameter with `self.`, or two parameters that name each other.",
+        cure: "Give one of the parameters on the circle a number.",
+    }
+    BadImportedValue "F1308" Error {
+        title: "value does not fit the parameter",
+        means: "A parameter of an imported model is an integer, a switch or a choice, and its value is not.",
+        cause: "An expression where only a number or one name may stand, or a choice that the component does not have.",
+        cure: "Give a value of the kind that the message names.",
+    }
+    UnknownImportedName "F1309" Error {
+        title: "unknown name in an imported model",
+        means: "A setting from outside names a component or parameter that the imported model does not have.",
+        cause: "A misspelled name. Names are `Component#parameter`, `Component#port#Variable`, `Sub$Component#parameter`, and `self#name` for a parameter of the model itself.",
+        cure: "Use one of the suggested names.",
+    }
+    BadImportedSetting "F1310" Error {
+        title: "setting for an imported model cannot be read",
+        means: "A setting from the command line or a parameter file is not of the form `name=value` or `name,value`.",
+        cause: "A missing equals sign or comma, or a name without the `#` between component and parameter.",
+        cure: "Write `Component#parameter=value` on the command line, `Component#parameter,value` in a file.",
+    }
+    BadValidation "F1311" Error {
+        title: "validation file cannot be used",
+        means: "A validation file lacks something that the comparison needs, or its data are not a table of numbers.",
+        cause: "A wrong column number, a damaged line of data, or a version of the format that is not known.",
+        cure: "Correct the place that the message names.",
+    }
+    UnsupportedImport "F1312" Error {
+        title: "part of the imported model is not supported",
+        means: "The model uses a component type, or a feature, that this program does not have.",
+        cause: "A type of a library that does not come with Hopsan, or a rare one.",
+        cure: "Replace the component in the program that wrote the model; the message counts what is concerned.",
+    }
 
     UnusedParameter "W0101" Warning {
         title: "parameter not used",
@@ -600,6 +674,42 @@ codes! {
         means: "A loop of signals without dynamics was opened with a delay of one step, so the result depends slightly on the step.",
         cause: "A feedback of gains, sums and limits only, in a file whose tool of origin allows that.",
         cure: "Add the dynamics that the real loop has, or check that a smaller step gives the same result.",
+    }
+    EncodingGuessed "W1301" Warning {
+        title: "encoding of the file guessed",
+        means: "The file is not in the encoding that it claims, and was read in the most likely one.",
+        cause: "An old program saved it in the encoding of its computer.",
+        cure: "Check names and texts with special letters; save the file as UTF-8.",
+    }
+    OddAttribute "W1302" Warning {
+        title: "value in the imported file is odd",
+        means: "A number, switch or text of the imported file is not written as it should be. It was read as the program of origin reads it, or as obviously meant.",
+        cause: "Editing by hand, or a computer set to a decimal comma.",
+        cure: "Check the value that the message names.",
+    }
+    ImportRenamed "W1303" Warning {
+        title: "imported part renamed",
+        means: "A component, port or parameter has another name here than in the file, because two have the same or it holds characters that names cannot have.",
+        cause: "An old file, or one that was edited by hand.",
+        cure: "Nothing; connections and expressions were renamed along. Use the new name on the command line.",
+    }
+    IgnoredParameter "W1304" Warning {
+        title: "imported parameter ignored",
+        means: "The file gives a parameter that the component does not have, or a value that something else overrules. The program of origin ignores it as well.",
+        cause: "The file was saved by another version, whose component had this parameter.",
+        cure: "Nothing, if the model gives the results it used to; else look for the new name of the parameter.",
+    }
+    OldImport "W1305" Warning {
+        title: "names of an old version converted",
+        means: "The file was saved by an old version; types, ports or parameters that have been renamed since were converted.",
+        cause: "The age of the file.",
+        cure: "Nothing; compare results with old ones if there are any.",
+    }
+    IgnoredPart "W1306" Warning {
+        title: "part of the imported file ignored",
+        means: "The file holds an element that has no meaning at its place, or lacks an attribute without which it has none.",
+        cause: "Editing by hand, or a newer version of the format.",
+        cure: "Check that nothing is missing in the imported model.",
     }
 }
 

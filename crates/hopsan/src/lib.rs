@@ -9,6 +9,7 @@
 //! What all of them share, and the building blocks they are made of, is in [`blocks`].
 
 pub mod blocks;
+pub mod connectivity;
 pub mod electric;
 pub mod held;
 pub mod hydraulic;
@@ -21,7 +22,7 @@ use fluxline_core::component::ComponentType;
 /// All types, for a registry.
 pub fn types() -> impl Iterator<Item = ComponentType> {
     let all: &[&[&[ComponentType]]] =
-        &[electric::TYPES, hydraulic::TYPES, mechanic::TYPES, signal::TYPES];
+        &[connectivity::TYPES, electric::TYPES, hydraulic::TYPES, mechanic::TYPES, signal::TYPES];
     all.iter().copied().flatten().copied().flatten().copied()
 }
 

@@ -462,6 +462,7 @@ fn make_default_line(
         kind,
         value_spans: vec![None; all.len()],
         starts: Vec::new(),
+        disabled: false,
         values: all,
         fluid: first.fluid,
         rate: 0,

@@ -639,7 +639,8 @@ fn assemble(
             .collect();
         inputs.push(own_inputs.into());
         outputs.push(signals.len() as u32);
-        signals.extend(instance.declaration().outputs.iter().map(|_| 0.0));
+        let outputs = instance.declaration().outputs.iter();
+        signals.extend(outputs.map(|output| start_value(instance, output.start)));
     }
 
     // Components in their new surroundings.
@@ -763,6 +764,9 @@ fn assemble(
             continue;
         };
         let instance = instances[i];
+        if instance.disabled {
+            continue;
+        }
         let declaration = instance.declaration();
         let (causality, rate) = (declaration.causality, rates[i]);
         let list = match causality {

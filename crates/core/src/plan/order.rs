@@ -72,7 +72,9 @@ pub fn sweep(
     let kept: Vec<Edge> = edges
         .iter()
         .filter(|e| e.from != e.to)
-        .map(|&e| if place[e.from] < place[e.to] { e } else { Edge { from: e.to, to: e.from, ..e } })
+        .map(
+            |&e| if place[e.from] < place[e.to] { e } else { Edge { from: e.to, to: e.from, ..e } },
+        )
         .collect();
     levels(nodes, &kept, |_| true).map_err(|stuck| walk(&kept, &stuck))
 }
@@ -101,7 +103,11 @@ fn places(nodes: usize, edges: &[Edge]) -> (Vec<usize>, Option<Vec<bool>>) {
                 waiting[reader] -= 1;
                 if waiting[reader] == 0 {
                     // Behind the sweep's place it is met in this sweep, otherwise in the next.
-                    if reader > node { now.push(Reverse(reader)) } else { later.push(Reverse(reader)) }
+                    if reader > node {
+                        now.push(Reverse(reader))
+                    } else {
+                        later.push(Reverse(reader))
+                    }
                 }
             }
         }

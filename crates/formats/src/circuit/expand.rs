@@ -63,6 +63,8 @@ pub(super) struct Frame {
     pub prefix: String,
     pub fluids: Rc<Fluids>,
     pub rate: usize,
+    /// Left out of the run.
+    pub disabled: bool,
 }
 
 impl Frame {
@@ -77,7 +79,7 @@ impl Frame {
 
 /// Keys of a component besides its parameters. The place in a drawing is kept for programs that
 /// draw.
-const PART_KEYS: &[&str] = &["fluid", "description", "start_values", "drawing"];
+const PART_KEYS: &[&str] = &["fluid", "description", "start_values", "disabled", "drawing"];
 
 impl Loader<'_> {
     /// Expands the circuit itself.
@@ -133,7 +135,7 @@ impl Loader<'_> {
         let plots = plots.collect();
 
         let fluids = self.fluids(&definition, &scope, None);
-        let frame = Frame { id: root, prefix: String::new(), fluids, rate: 0 };
+        let frame = Frame { id: root, prefix: String::new(), fluids, rate: 0, disabled: false };
         self.expand(&definition, &scope, &frame);
         Some(Settings { title, run: run?, lines: lines?, recording: recording?, record, plots })
     }
@@ -457,6 +459,7 @@ impl Loader<'_> {
             Some((_, item)) => self.start_values(name, info.declaration, item, scope),
             None => Vec::new(),
         };
+        let disabled = frame.disabled || self.is_disabled(name, &full, entries);
         let fluid = match info.parameter("fluid") {
             None => self.fluid_of(name, &full, entries, frame).unwrap_or(frame.fluids.default),
             Some(_) => frame.fluids.default,
@@ -470,8 +473,23 @@ impl Loader<'_> {
             span: Some(at),
             value_spans: read.spans,
             starts,
+            disabled,
         };
         (instance, read.open_inputs)
+    }
+
+    /// Whether a part is left out of the run.
+    fn is_disabled(&mut self, name: &str, full: &str, entries: &[(Key, Item)]) -> bool {
+        let Some(item) = self.special(full, "disabled", entries) else { return false };
+        match item.value {
+            Val::Switch(disabled) => disabled,
+            _ => {
+                let error = wrong_type(&format!("{name}.disabled"), &item, "true or false")
+                    .help("write `disabled = true`");
+                self.report(error);
+                false
+            }
+        }
     }
 
     /// The fluid that a part names.
@@ -569,7 +587,8 @@ impl Loader<'_> {
             fluids =
                 Rc::new(Fluids { names: HashMap::new(), default: chosen, parent: Some(fluids) });
         }
-        let frame = Frame { id, prefix: full, fluids, rate };
+        let disabled = frame.disabled || self.is_disabled(&part.key.name, &full, &part.entries);
+        let frame = Frame { id, prefix: full, fluids, rate, disabled };
         let ports = self.expand(&used, &inner, &frame);
         self.chain.pop();
         Local::Subcircuit(id, Rc::new(ports))
@@ -583,7 +602,7 @@ impl Loader<'_> {
         used: &Definition,
         scope: &Scope,
     ) -> HashMap<String, Given> {
-        const EXTRA: [&str; 4] = ["step", "fluid", "description", "drawing"];
+        const EXTRA: [&str; 5] = ["step", "fluid", "description", "disabled", "drawing"];
         let known: HashSet<&str> =
             used.parameters.iter().map(|(key, _)| key.name.as_str()).collect();
         let mut given = HashMap::new();

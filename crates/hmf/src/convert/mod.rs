@@ -1,0 +1,584 @@
+//! From a model to a circuit file in this program's own format.
+//!
+//! Running a model is running its circuit file: there is one way from a text to a result, so that a
+//! converted file cannot behave in another way than the model it came from. Every component keeps
+//! its name, its type (`hopsan.` and Hopsan's name) and the names of its ports and parameters; values
+//! stand in usual units and read back as the same bits. What this program has no use for is kept
+//! under `[data]`.
+
+mod nets;
+mod text;
+mod types;
+
+pub use types::RegistryTypes;
+
+use crate::evaluate::{Evaluated, ObjectValues, SystemValues, Value};
+use crate::model::{Component, Model, Object, Pose, System, SystemKind, join};
+use fluxline_core::circuit::Registry;
+use fluxline_core::declare::{ANY_UNIT, Causality, Declaration, Kind, Parameter};
+use fluxline_core::domain::{Domain, Role};
+use fluxline_diagnostics::{Code, Diagnostic, Diagnostics, Place, SourceMap, Span};
+use fluxline_units::Quantity;
+use nets::{Kind as End, Offer, declaration};
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::fmt::Write;
+use text::{Values, key, plain, quoted};
+
+/// A converted model.
+#[derive(Debug)]
+pub struct Converted {
+    /// The circuit file.
+    pub text: String,
+    /// What has no counterpart, in words: kept under `[data]`, with counts.
+    pub kept: Vec<String>,
+}
+
+/// Writes a model as a circuit file. Everything that cannot be converted is reported at once.
+pub fn convert(
+    model: &Model,
+    values: &crate::evaluate::Values,
+    registry: &Registry,
+    sources: &SourceMap,
+    problems: &mut Diagnostics,
+) -> Converted {
+    let mut writer = Writer {
+        registry,
+        problems,
+        out: String::new(),
+        texts: Values::default(),
+        unsupported: BTreeMap::new(),
+        skipped: Vec::new(),
+    };
+    writer.root(model, &values.root);
+    writer.report_unsupported();
+    let mut kept = Vec::new();
+    let skipped = std::mem::take(&mut writer.skipped);
+    let mut out = std::mem::take(&mut writer.out);
+    write_data(&mut out, model, sources, &skipped, &mut kept);
+    Converted { text: out, kept }
+}
+
+struct Writer<'a> {
+    registry: &'a Registry,
+    problems: &'a mut Diagnostics,
+    out: String,
+    texts: Values,
+    /// Types that there are none of here: how many components, and where the first.
+    unsupported: BTreeMap<String, (usize, Span, String)>,
+    /// Components left out because nothing is connected to them: name, type, whole element.
+    skipped: Vec<(String, String, Span)>,
+}
+
+/// Where a component stands, and what is connected to it.
+struct Spot<'a> {
+    /// Path of its system: `Sub$Inner`.
+    path: &'a str,
+    /// What stands before the keys of its system.
+    prefix: &'a str,
+    /// Inputs that a signal drives.
+    driven: &'a HashSet<&'a str>,
+    is_connected: bool,
+    shared: &'a Shared<'a>,
+}
+
+/// A parameter of a system as the circuit file has it: its unit, when all who use it agree.
+type Shared<'m> = HashMap<&'m str, Option<&'static str>>;
+
+impl Writer<'_> {
+    fn root(&mut self, model: &Model, values: &SystemValues) {
+        let system = &model.root;
+        let title = model.file.file_stem().map(|stem| stem.to_string_lossy().into_owned());
+        let _ = writeln!(self.out, "title = {}", quoted(&title.unwrap_or_default()));
+        if !model.info.description.trim().is_empty() {
+            let _ = writeln!(self.out, "description = {}", quoted(model.info.description.trim()));
+        }
+        let times = &system.times;
+        let _ = writeln!(self.out, "\n[run]\nconvention = \"hopsan\"");
+        for (name, value) in [("start", times.start), ("stop", times.stop), ("step", times.step)] {
+            let _ = writeln!(self.out, "{name} = {}", self.texts.number(value, "s"));
+        }
+        if system.log.samples >= 2 {
+            let _ = writeln!(self.out, "\n[record]\nsamples = {}", system.log.samples);
+            if system.log.start > times.start {
+                let text = self.texts.number(system.log.start, "s");
+                let _ = writeln!(self.out, "start = {text}");
+            }
+        }
+        self.system(system, values, "", "");
+    }
+
+    /// Writes a system and all within it; gives what it offers to the outside.
+    fn system(
+        &mut self,
+        system: &System,
+        values: &SystemValues,
+        path: &str,
+        prefix: &str,
+    ) -> Vec<(String, Offer)> {
+        // Nested systems first: what they offer tells what their ports are.
+        let outer = std::mem::take(&mut self.out);
+        let mut inner = HashMap::new();
+        for (index, object) in system.objects.iter().enumerate() {
+            if let (Object::System(nested), Some(ObjectValues::System(values))) =
+                (object, values.objects.get(index))
+            {
+                let path = join(path, &nested.name);
+                let prefix = format!("{prefix}subcircuits.{}.", key(&nested.name));
+                inner.insert(index, self.system(nested, values, &path, &prefix));
+            }
+        }
+        let nested = std::mem::replace(&mut self.out, outer);
+
+        let nets = nets::gather(system, self.registry, &inner);
+        for (object, port, span) in &nets.unknown {
+            self.unknown_port(&system.objects[*object], port, *span);
+        }
+        let mut driven: HashMap<usize, HashSet<&str>> = HashMap::new();
+        let mut connected: HashSet<usize> = HashSet::new();
+        for node in &nets.nodes {
+            let offered = nets
+                .offers
+                .iter()
+                .any(|(_, offer)| node.iter().any(|member| offer.targets.contains(&member.text)));
+            let has_source = node.iter().any(|m| m.kind == End::Output) || offered;
+            for member in node {
+                connected.insert(member.object);
+                if member.kind == End::Input && has_source {
+                    driven.entry(member.object).or_default().insert(&member.port);
+                }
+            }
+        }
+        for connection in &system.connections {
+            connected.extend([connection.start.object, connection.end.object]);
+        }
+
+        let shared = self.shared_parameters(system, values);
+        self.parameters(system, values, prefix, &shared);
+        let mut order: Vec<usize> = (0..system.objects.len()).collect();
+        order.sort_by_key(|&index| self.place(&system.objects[index]));
+        let mut heading = "";
+        let nothing = HashSet::new();
+        for index in order {
+            let object = &system.objects[index];
+            let group = self.place(object).1;
+            if group != heading && !group.is_empty() {
+                heading = group;
+                let _ = writeln!(self.out, "\n# {group}");
+            }
+            match object {
+                Object::Component(component) => {
+                    let driven = driven.get(&index).unwrap_or(&nothing);
+                    let is_connected = connected.contains(&index);
+                    let place = Spot { path, prefix, driven, is_connected, shared: &shared };
+                    let given = match values.objects.get(index) {
+                        Some(ObjectValues::Component(given)) => &given[..],
+                        _ => &[],
+                    };
+                    self.component(component, given, &place);
+                }
+                Object::System(nested) => self.use_of(nested, prefix, system),
+                Object::Port(_) => {}
+            }
+        }
+        for node in &nets.nodes {
+            self.connect(node, prefix);
+        }
+        if !nets.offers.is_empty() && !prefix.is_empty() {
+            let _ = writeln!(self.out, "\n[{prefix}ports]");
+            for (_, offer) in &nets.offers {
+                for ((name, _), target) in offer.names.iter().zip(&offer.targets) {
+                    let _ = writeln!(self.out, "{} = {}", key(name), quoted(target));
+                }
+            }
+        }
+        self.out.push_str(&nested);
+        nets.offers
+    }
+
+    /// Where an object stands in the file: first what carries power, by domain, then signals in the
+    /// order of the model, which decides the order in which they are computed.
+    fn place(&self, object: &Object) -> (usize, &'static str) {
+        let Object::Component(component) = object else { return (0, "sub-systems") };
+        let Some(declaration) = declaration(self.registry, &component.typename) else {
+            return (8, "");
+        };
+        let domain = |d: Domain| declaration.ports.iter().any(|port| port.domain == d);
+        match declaration.causality {
+            Causality::S => (7, "signals and sensors"),
+            _ if domain(Domain::Hydraulic) => (1, "hydraulics"),
+            _ if domain(Domain::Pneumatic) => (2, "pneumatics"),
+            _ if domain(Domain::Electrical) => (3, "electricity"),
+            _ if domain(Domain::Translational) || domain(Domain::Rotational) => (4, "mechanics"),
+            _ => (6, "others"),
+        }
+    }
+
+    /// Parameters of a system that components use by name, with the unit they take it in.
+    fn shared_parameters<'m>(&self, system: &'m System, values: &SystemValues) -> Shared<'m> {
+        let mut shared: Shared = HashMap::new();
+        let own: HashMap<&str, &str> = system
+            .parameters
+            .iter()
+            .filter(|p| p.kind == "double" && is_name(&p.name))
+            .map(|p| (p.name.as_str(), p.name.as_str()))
+            .collect();
+        if own.is_empty() {
+            return shared;
+        }
+        for (object, values) in system.objects.iter().zip(&values.objects) {
+            let (Object::Component(component), ObjectValues::Component(all)) = (object, values)
+            else {
+                continue;
+            };
+            let Some(declaration) = declaration(self.registry, &component.typename) else {
+                continue;
+            };
+            for given in all {
+                let Some(&name) = given.expression.as_deref().and_then(|e| own.get(e.trim()))
+                else {
+                    continue;
+                };
+                let Some(parameter) = parameter(declaration, &given.name) else { continue };
+                let unit = if parameter.unit == ANY_UNIT { "1" } else { parameter.unit };
+                let entry = shared.entry(name).or_insert(Some(unit));
+                if *entry != Some(unit) {
+                    *entry = None;
+                }
+            }
+        }
+        shared.retain(|_, unit| unit.is_some());
+        shared
+    }
+
+    fn parameters(
+        &mut self,
+        system: &System,
+        values: &SystemValues,
+        prefix: &str,
+        shared: &Shared,
+    ) {
+        let all: Vec<_> =
+            system.parameters.iter().filter(|p| shared.contains_key(p.name.as_str())).collect();
+        if all.is_empty() {
+            return;
+        }
+        let _ = writeln!(self.out, "\n[{prefix}parameters]");
+        for parameter in all {
+            let unit = shared[parameter.name.as_str()].unwrap_or("1");
+            let value = values.parameters.iter().find(|value| value.name == parameter.name);
+            let Some(value) = value.and_then(|value| value.value.number()) else { continue };
+            let text = self.texts.number(value, unit);
+            let comment = comment(&parameter.description, &parameter.text, value);
+            let _ = writeln!(self.out, "{} = {text}{comment}", key(&parameter.name));
+        }
+    }
+
+    fn component(&mut self, component: &Component, given: &[Evaluated], spot: &Spot) {
+        let &Spot { path, prefix, driven, is_connected, shared } = spot;
+        let Some(declaration) = declaration(self.registry, &component.typename) else {
+            if is_connected {
+                let entry = self.unsupported.entry(component.typename.clone());
+                let name = join(path, &component.name);
+                entry.or_insert((0, component.span, name)).0 += 1;
+            } else {
+                let name = join(path, &component.name);
+                self.skipped.push((name, component.typename.clone(), component.span));
+            }
+            return;
+        };
+        let name = key(&component.name);
+        let _ = writeln!(self.out, "\n[{prefix}components.{name}]");
+        let _ = writeln!(self.out, "type = \"{}\"", declaration.name);
+        if component.disabled {
+            let _ = writeln!(self.out, "disabled = true");
+        }
+        let by_name: HashMap<&str, &Evaluated> = given
+            .iter()
+            .map(|given| (given.name.strip_suffix("#Value").unwrap_or(&given.name), given))
+            .collect();
+        for parameter in declaration.parameters {
+            if let Some(input) = parameter.name.strip_suffix("_connected") {
+                if driven.contains(input) {
+                    let _ = writeln!(self.out, "{} = true", parameter.name);
+                }
+                continue;
+            }
+            if driven.contains(parameter.name) {
+                continue;
+            }
+            let Some(given) = by_name.get(parameter.name) else { continue };
+            let reference = given.expression.as_deref().map(str::trim);
+            if let Some(name) = reference.filter(|name| shared.contains_key(name)) {
+                let _ = writeln!(self.out, "{} = {}", key(parameter.name), quoted(name));
+            } else if let Some(text) = self.value(parameter, &given.value) {
+                let comment = match (&given.expression, &given.value) {
+                    (Some(expression), Value::Number(value)) => comment("", expression, *value),
+                    _ => String::new(),
+                };
+                let _ = writeln!(self.out, "{} = {text}{comment}", key(parameter.name));
+            }
+        }
+        let starts = self.start_values(declaration, given);
+        if !starts.is_empty() {
+            let _ = writeln!(self.out, "start_values = {{ {} }}", starts.join(", "));
+        }
+        self.drawing(component.pose);
+    }
+
+    /// A parameter's value as a circuit file writes it; nothing when it is the default.
+    fn value(&mut self, parameter: &Parameter, value: &Value) -> Option<String> {
+        let default = parameter.default;
+        match (parameter.kind, value) {
+            (Kind::Quantity | Kind::OptionalQuantity, Value::Number(x)) => {
+                let is_default = default
+                    .and_then(|text| Quantity::parse(text).ok())
+                    .is_some_and(|default| default.value.to_bits() == x.to_bits());
+                (!is_default).then(|| self.texts.number(*x, parameter.unit))
+            }
+            (Kind::Quantity | Kind::OptionalQuantity, Value::Integer(i)) => Some(plain(*i as f64)),
+            (Kind::Integer, Value::Integer(i)) => {
+                (default != Some(i.to_string().as_str())).then(|| i.to_string())
+            }
+            (Kind::Integer, Value::Number(x)) => Some(plain(x.round())),
+            (Kind::Switch, Value::Bool(on)) => {
+                (default != Some(if *on { "true" } else { "false" })).then(|| on.to_string())
+            }
+            (Kind::Text | Kind::Table, Value::Text(text)) => {
+                (default != Some(text.as_str())).then(|| quoted(text))
+            }
+            (Kind::Integer, Value::Choice(i)) => {
+                (default != Some(i.to_string().as_str())).then(|| i.to_string())
+            }
+            (Kind::Choice(words), Value::Choice(i)) => {
+                let word = words.get(*i)?;
+                (default != Some(*word)).then(|| quoted(word))
+            }
+            _ => None,
+        }
+    }
+
+    /// Start values of the outputs and, for components that store, of the ports.
+    fn start_values(
+        &mut self,
+        declaration: &'static Declaration,
+        given: &[Evaluated],
+    ) -> Vec<String> {
+        let mut outputs = Vec::new();
+        let mut ports: BTreeMap<usize, Vec<String>> = BTreeMap::new();
+        for given in given {
+            let Some((port, variable)) = given.name.split_once('#') else { continue };
+            let Value::Number(value) = given.value else { continue };
+            if variable == "Value"
+                && let Some(output) = declaration.outputs.iter().find(|o| o.name == port)
+            {
+                let default = Quantity::parse(output.start).map_or(0.0, |q| q.value);
+                if value != default {
+                    let text = self.texts.number(value, output.unit);
+                    outputs.push(format!("{} = {text}", key(port)));
+                }
+            } else if declaration.causality == Causality::C
+                && let Some(index) =
+                    declaration.ports.iter().position(|p| p.name == port && !p.observes)
+            {
+                let domain = declaration.ports[index].domain;
+                let known = domain.hopsan_variables().iter().find(|v| v.name == variable);
+                let Some(known) = known else { continue };
+                let default = match (domain, known.role) {
+                    (Domain::Hydraulic | Domain::Pneumatic, Role::Effort) => 1e5,
+                    (Domain::Hydraulic, Role::Displacement) => 293.0,
+                    (Domain::Pneumatic, Role::Dry) => 293.0,
+                    (Domain::Translational, Role::Dry) => 1.0,
+                    _ => 0.0,
+                };
+                if known.role != Role::Wave && value != default {
+                    let text = self.texts.number(value, known.unit);
+                    ports.entry(index).or_default().push(format!("{variable} = {text}"));
+                }
+            }
+        }
+        let ports = ports.into_iter().map(|(index, variables)| {
+            format!("{} = {{ {} }}", key(declaration.ports[index].name), variables.join(", "))
+        });
+        ports.chain(outputs).collect()
+    }
+
+    fn drawing(&mut self, pose: Option<Pose>) {
+        let Some(pose) = pose else { return };
+        let _ = write!(self.out, "drawing = {{ x = {}, y = {}", plain(pose.x), plain(pose.y));
+        if pose.angle != 0.0 {
+            let _ = write!(self.out, ", angle = {}", plain(pose.angle));
+        }
+        if pose.flipped {
+            self.out.push_str(", flipped = true");
+        }
+        self.out.push_str(" }\n");
+    }
+
+    /// The use of a nested system.
+    fn use_of(&mut self, nested: &System, prefix: &str, around: &System) {
+        let name = key(&nested.name);
+        let _ = writeln!(self.out, "\n[{prefix}components.{name}]\nuse = {}", quoted(&nested.name));
+        if nested.disabled {
+            let _ = writeln!(self.out, "disabled = true");
+        }
+        if !nested.times.inherit
+            && nested.times.step > 0.0
+            && nested.times.step != around.times.step
+        {
+            let _ = writeln!(self.out, "step = {}", self.texts.number(nested.times.step, "s"));
+        }
+        if nested.kind == SystemKind::Conditional {
+            self.problems.push(
+                Diagnostic::error(
+                    Code::UnsupportedImport,
+                    format!("`{}` is a conditional sub-system, which cannot be run", nested.name),
+                )
+                .at(nested.span, "this sub-system")
+                .on(Place::component(&nested.name)),
+            );
+        }
+        self.drawing(nested.pose);
+    }
+
+    fn connect(&mut self, node: &[nets::Member], prefix: &str) {
+        let source = node.iter().find(|member| member.kind == End::Output);
+        let list = |members: Vec<&nets::Member>| {
+            let texts: Vec<String> = members.iter().map(|m| quoted(&m.text)).collect();
+            match &texts[..] {
+                [one] => one.clone(),
+                many => format!("[{}]", many.join(", ")),
+            }
+        };
+        let (from, to): (Vec<_>, Vec<_>) = match source {
+            Some(source) => {
+                let others = node.iter().filter(|member| member.kind == End::Input).collect();
+                (vec![source], others)
+            }
+            None => {
+                let is_power = |m: &&nets::Member| matches!(m.kind, End::Power | End::Observer);
+                let mut all: Vec<_> = node.iter().filter(is_power).collect();
+                let rest = all.split_off(1.min(all.len()));
+                (all, rest)
+            }
+        };
+        if from.is_empty() || to.is_empty() {
+            return;
+        }
+        let _ =
+            writeln!(self.out, "\n[[{prefix}connect]]\nfrom = {}\nto = {}", list(from), list(to));
+    }
+
+    fn unknown_port(&mut self, object: &Object, port: &str, span: Span) {
+        let Object::Component(component) = object else { return };
+        let Some(declaration) = declaration(self.registry, &component.typename) else { return };
+        let names = declaration.ports.iter().map(|p| p.name);
+        let names = names.chain(declaration.outputs.iter().map(|o| o.name));
+        let names = names
+            .chain(declaration.parameters.iter().filter(|p| p.input.is_some()).map(|p| p.name));
+        self.problems.push(
+            Diagnostic::error(
+                Code::UnknownPort,
+                format!("`{}` ({}) has no port `{port}`", component.name, component.typename),
+            )
+            .at(span, "this connection")
+            .on(Place::component(&component.name).port(port))
+            .suggest(port, names),
+        );
+    }
+
+    fn report_unsupported(&mut self) {
+        for (typename, (count, span, name)) in std::mem::take(&mut self.unsupported) {
+            let components = if count == 1 { "component is" } else { "components are" };
+            let message =
+                format!("{count} {components} of the type `{typename}`, which is not supported");
+            self.problems.push(
+                Diagnostic::error(Code::UnsupportedImport, message)
+                    .at(span, format!("`{name}`{}", if count > 1 { " is the first" } else { "" }))
+                    .help("replace it with another type in Hopsan, or leave it out"),
+            );
+        }
+        for (name, typename, span) in &self.skipped {
+            self.problems.push(
+                Diagnostic::warning(
+                    Code::IgnoredPart,
+                    format!("`{name}` is left out: its type `{typename}` is not supported, and nothing is connected to it"),
+                )
+                .at(*span, "left out"),
+            );
+        }
+    }
+}
+
+/// A parameter by its name in a model: `k`, `k#Value`.
+fn parameter(declaration: &'static Declaration, name: &str) -> Option<&'static Parameter> {
+    let name = name.strip_suffix("#Value").unwrap_or(name);
+    declaration.parameters.iter().find(|p| p.name == name)
+}
+
+/// Whether expressions of circuit files can use a name.
+fn is_name(name: &str) -> bool {
+    let good = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
+        && name.chars().all(good)
+        && !fluxline_units::is_reserved(name)
+}
+
+/// Where a value came from, as a comment behind it; nothing for one that was a plain number.
+fn comment(description: &str, text: &str, value: f64) -> String {
+    let is_plain = text.trim().parse::<f64>().is_ok_and(|x| x == value);
+    let mut parts = Vec::new();
+    if !description.trim().is_empty() {
+        parts.push(description.trim().to_owned());
+    }
+    if !is_plain && !text.trim().is_empty() {
+        parts.push(text.trim().to_owned());
+    }
+    let comment = parts.join(": ").replace(|c: char| c.is_control(), " ");
+    if comment.is_empty() { comment } else { format!("  # {comment}") }
+}
+
+/// What has no counterpart, so that it is not lost.
+fn write_data(
+    out: &mut String,
+    model: &Model,
+    sources: &SourceMap,
+    skipped: &[(String, String, Span)],
+    kept: &mut Vec<String>,
+) {
+    let _ = writeln!(out, "\n# What the model holds beyond the circuit; not looked at.");
+    let _ = writeln!(out, "[data.hopsan]");
+    let _ = writeln!(out, "format = {}", quoted(&model.format_version));
+    let _ = writeln!(out, "core = {}", quoted(&model.core_version));
+    let info = &model.info;
+    for (name, text) in
+        [("author", &info.author), ("email", &info.email), ("affiliation", &info.affiliation)]
+    {
+        if !text.trim().is_empty() {
+            let _ = writeln!(out, "{name} = {}", quoted(text.trim()));
+        }
+    }
+    for (name, typename, span) in skipped {
+        let _ = writeln!(out, "\n[[data.hopsan.component]]");
+        let _ = writeln!(out, "name = {}", quoted(name));
+        let _ = writeln!(out, "type = {}", quoted(typename));
+        let _ = writeln!(out, "xml = {}", quoted(sources.slice(*span)));
+        kept.push(format!("`{name}` ({typename})"));
+    }
+    for leftover in &model.leftovers {
+        let _ = writeln!(out, "\n[[data.hopsan.element]]");
+        if !leftover.system.is_empty() {
+            let _ = writeln!(out, "system = {}", quoted(&leftover.system));
+        }
+        let _ = writeln!(out, "element = {}", quoted(&leftover.element));
+        let texts: Vec<String> =
+            leftover.spans.iter().map(|&span| quoted(sources.slice(span))).collect();
+        let _ = writeln!(out, "xml = [{}]", texts.join(", "));
+        let count = leftover.spans.len();
+        let place = if leftover.system.is_empty() {
+            String::new()
+        } else {
+            format!(" in `{}`", leftover.system)
+        };
+        kept.push(format!("{count} × {}{place}", leftover.element));
+    }
+}

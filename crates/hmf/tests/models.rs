@@ -1,0 +1,113 @@
+//! Every model of the compatibility set against the results of the program it comes from.
+//!
+//! The set is data beside the repository; where it is not there, nothing is compared and the test
+//! says so. `FLUXLINE_MODEL=Servo` looks only at models whose path contains the word and prints every
+//! variable that deviates by more than 10⁻⁶:
+//!
+//! `FLUXLINE_MODEL=Position_Servo cargo test --release -p fluxline-hmf --test models -- --nocapture`
+
+use fluxline_core::circuit::Registry;
+use fluxline_core::plan::Plan;
+use fluxline_diagnostics::{Diagnostics, SourceMap};
+use fluxline_formats::results::{Comparison, compare, read_csv};
+use fluxline_hmf::convert::{RegistryTypes, convert};
+use fluxline_hmf::{evaluate, load_file};
+use std::path::{Path, PathBuf};
+
+fn shared() -> Option<PathBuf> {
+    let given = std::env::var_os("FLUXLINE_SHARED").map(PathBuf::from);
+    let beside = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared");
+    let folder = given.unwrap_or_else(beside).join("hopsan");
+    folder.join("index.json").is_file().then_some(folder)
+}
+
+fn show(problems: &Diagnostics, sources: &SourceMap) -> String {
+    let errors = problems.iter().filter(|problem| problem.is_error());
+    let line = |problem: &fluxline_diagnostics::Diagnostic| {
+        let at = problem.primary().and_then(|label| sources.describe(label.span));
+        format!("    {} {}", at.unwrap_or_default(), problem.message())
+    };
+    errors.map(line).collect::<Vec<_>>().join("\n")
+}
+
+/// Converts a model, loads the circuit file, runs it and compares.
+fn agreement(model: &Path, reference: &Path, registry: &Registry) -> Result<Comparison, String> {
+    let mut loaded = load_file(model);
+    let Some(model) = &loaded.model else {
+        return Err(show(&loaded.diagnostics, &loaded.sources));
+    };
+    let values = evaluate(model, &RegistryTypes(registry), &[], &mut loaded.diagnostics);
+    let converted = convert(model, &values, registry, &loaded.sources, &mut loaded.diagnostics);
+    if let Some(folder) = std::env::var_os("FLUXLINE_CONVERTED") {
+        let name = model.file.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        let _ = std::fs::write(Path::new(&folder).join(name + ".toml"), &converted.text);
+    }
+    if loaded.diagnostics.has_errors() {
+        return Err(show(&loaded.diagnostics, &loaded.sources));
+    }
+    let folder = model.file.parent().unwrap_or(Path::new(""));
+    let read =
+        fluxline_formats::load_text("converted.toml", &converted.text, folder, registry, &[]);
+    let Some(circuit) = &read.circuit else {
+        return Err(show(&read.diagnostics, &read.sources));
+    };
+    let planned = Plan::of(circuit, registry);
+    let Some(plan) = &planned.plan else {
+        return Err(show(&planned.problems, &read.sources));
+    };
+    let steps = ((circuit.run.stop - circuit.run.start) / circuit.run.step + 0.5).floor() as u64;
+    let reference = read_csv(reference).map_err(|problem| problem.message().to_owned())?;
+    Ok(compare(plan, steps, &reference, || true))
+}
+
+#[test]
+fn models_agree_with_the_program_they_come_from() {
+    let Some(folder) = shared() else {
+        eprintln!("skipped: the compatibility set is not there");
+        return;
+    };
+    let registry = Registry::new(fluxline_hopsan::types());
+    let only = std::env::var("FLUXLINE_MODEL").ok();
+    let index = std::fs::read_to_string(folder.join("index.json")).unwrap();
+    let index: serde_json::Value = serde_json::from_str(&index).unwrap();
+    let mut worst: Vec<(f64, String)> = Vec::new();
+    for entry in index.as_array().unwrap() {
+        let path = |key: &str| entry[key].as_str().unwrap();
+        let name = path("model");
+        if only.as_ref().is_some_and(|only| !name.contains(only.as_str())) {
+            continue;
+        }
+        match agreement(&folder.join(name), &folder.join(path("reference")), &registry) {
+            Err(problems) => worst.push((f64::INFINITY, format!("{name}\n{problems}"))),
+            Ok(comparison) => {
+                if only.is_some() {
+                    for d in comparison.deviations.iter().filter(|d| d.deviation > 1e-6) {
+                        println!(
+                            "{:9.2e}  {}  at t = {}: {} for {}",
+                            d.deviation, d.name, d.time, d.value, d.reference
+                        );
+                    }
+                }
+                let mut text = name.to_owned();
+                if let Some(first) = comparison.deviations.first() {
+                    text += &format!("  {}", first.name);
+                }
+                if !comparison.missing.is_empty() {
+                    text += &format!("  missing: {}", comparison.missing.join(" "));
+                }
+                if comparison.ended != fluxline_core::run::Ended::Done {
+                    text += &format!("  {:?}", comparison.ended);
+                }
+                let complete = comparison.missing.is_empty()
+                    && comparison.ended == fluxline_core::run::Ended::Done;
+                worst.push((if complete { comparison.worst() } else { f64::INFINITY }, text));
+            }
+        }
+    }
+    worst.sort_by(|a, b| a.0.total_cmp(&b.0));
+    for (deviation, text) in &worst {
+        println!("{deviation:9.2e}  {text}");
+    }
+    let within = |limit: f64| worst.iter().filter(|(deviation, _)| *deviation <= limit).count();
+    println!("{} models: {} within 0.01 %, {} within 1 %", worst.len(), within(1e-4), within(1e-2));
+}
