@@ -8,21 +8,32 @@
 //!
 //! What all of them share, and the building blocks they are made of, is in [`blocks`].
 
+pub mod aero;
 pub mod blocks;
 pub mod connectivity;
 pub mod electric;
 pub mod held;
 pub mod hydraulic;
 pub mod mechanic;
+pub mod pneumatic;
 mod same;
 pub mod signal;
+pub mod special;
 
 use fluxline_core::component::ComponentType;
 
 /// All types, for a registry.
 pub fn types() -> impl Iterator<Item = ComponentType> {
-    let all: &[&[&[ComponentType]]] =
-        &[connectivity::TYPES, electric::TYPES, hydraulic::TYPES, mechanic::TYPES, signal::TYPES];
+    let all: &[&[&[ComponentType]]] = &[
+        aero::TYPES,
+        connectivity::TYPES,
+        electric::TYPES,
+        hydraulic::TYPES,
+        mechanic::TYPES,
+        pneumatic::TYPES,
+        signal::TYPES,
+        special::TYPES,
+    ];
     all.iter().copied().flatten().copied().flatten().copied()
 }
 

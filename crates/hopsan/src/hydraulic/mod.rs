@@ -1,10 +1,19 @@
 //! Oil: volumes and sources, restrictors and valves, machines and actuators.
 
+pub mod accumulator;
 mod chamber;
 pub mod check;
 pub mod cylinder;
 pub mod directional;
+pub mod g_orifices;
+pub mod g_pump;
+pub mod g_spools;
+pub mod g_valves;
+pub mod line;
+pub mod machine_parts;
+pub mod motor;
 pub mod pilot_operated;
+pub mod piston_load;
 pub mod pump;
 pub mod relief;
 pub mod restrictor;
@@ -17,10 +26,19 @@ use fluxline_core::component::ComponentType;
 
 /// All types of this domain.
 pub const TYPES: &[&[ComponentType]] = &[
+    accumulator::TYPES,
     check::TYPES,
     cylinder::TYPES,
     directional::TYPES,
+    g_orifices::TYPES,
+    g_pump::TYPES,
+    g_spools::TYPES,
+    g_valves::TYPES,
+    line::TYPES,
+    machine_parts::TYPES,
+    motor::TYPES,
     pilot_operated::TYPES,
+    piston_load::TYPES,
     pump::TYPES,
     relief::TYPES,
     restrictor::TYPES,
