@@ -1,5 +1,6 @@
 //! Oil: volumes and sources, restrictors and valves, machines and actuators.
 
+pub mod centrifugal;
 mod chamber;
 pub mod check;
 pub mod cylinder;
@@ -12,10 +13,13 @@ pub mod machine_parts;
 pub mod motor;
 pub mod pilot_operated;
 pub mod piston_load;
+pub mod pressure_valves;
 pub mod pump;
 pub mod relief;
 pub mod restrictor;
 pub mod sensor;
+pub mod separate_edges;
+pub mod shuttle;
 pub mod source;
 pub mod spool;
 pub mod volume;
@@ -30,15 +34,19 @@ pub const TYPES: &[&[ComponentType]] = &[
     g_spools::TYPES,
     g_valves::TYPES,
     piston_load::TYPES,
+    centrifugal::TYPES,
     check::TYPES,
     cylinder::TYPES,
     machine_parts::TYPES,
     motor::TYPES,
     pilot_operated::TYPES,
+    pressure_valves::TYPES,
     pump::TYPES,
     relief::TYPES,
     restrictor::TYPES,
     sensor::TYPES,
+    separate_edges::TYPES,
+    shuttle::TYPES,
     source::TYPES,
     volume::TYPES,
 ];
