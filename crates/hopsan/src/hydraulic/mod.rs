@@ -1,5 +1,6 @@
 //! Oil: volumes and sources, restrictors and valves, machines and actuators.
 
+pub mod accumulator;
 pub mod centrifugal;
 mod chamber;
 pub mod check;
@@ -9,6 +10,7 @@ pub mod g_orifices;
 pub mod g_pump;
 pub mod g_spools;
 pub mod g_valves;
+pub mod line;
 pub mod machine_parts;
 pub mod motor;
 pub mod pilot_operated;
@@ -28,6 +30,9 @@ use fluxline_core::component::ComponentType;
 
 /// All types of this domain.
 pub const TYPES: &[&[ComponentType]] = &[
+    accumulator::TYPES,
+    check::TYPES,
+    cylinder::TYPES,
     directional::TYPES,
     g_orifices::TYPES,
     g_pump::TYPES,
@@ -41,6 +46,11 @@ pub const TYPES: &[&[ComponentType]] = &[
     motor::TYPES,
     pilot_operated::TYPES,
     pressure_valves::TYPES,
+    line::TYPES,
+    machine_parts::TYPES,
+    motor::TYPES,
+    pilot_operated::TYPES,
+    piston_load::TYPES,
     pump::TYPES,
     relief::TYPES,
     restrictor::TYPES,
