@@ -5,7 +5,6 @@ use fluxline_core::component::{ComponentType, Environment, NoConstants, Physics,
 use fluxline_core::number::{Mask, Num};
 use fluxline_core::{Constants, component};
 use fluxline_library::signal::hysteresis::Hysteresis;
-use fluxline_library::signal::random::Noise;
 
 /// The types of this file.
 pub const TYPES: &[ComponentType] = &[
@@ -23,12 +22,6 @@ pub const TYPES: &[ComponentType] = &[
         Hysteresis,
         "Play: the output stays until the signal has moved by half the width.\n\nout is held between in − y_h/2 and in + y_h/2; it starts at in",
         ["in" = "input", "y_h" = "width"("1")]
-    ),
-    same_as!(
-        "SignalAdditiveNoise",
-        Noise,
-        "Adds normally distributed noise to a signal.\n\nout = in + std_dev·n, n drawn anew in every step\n\nThe numbers follow from the seed; Hopsan's are those of the C library and differ.",
-        ["in" = "input", "std_dev" = "standard_deviation", "sample_time" = "sample_time"("1 ns")]
     ),
 ];
 
