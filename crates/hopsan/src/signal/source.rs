@@ -259,11 +259,33 @@ pub struct NoiseGenerator {
     out: Output,
 }
 
-/// Constants of [`NoiseGenerator`].
+/// The sequence that noise is drawn from.
 #[derive(Clone, Copy, Debug, Constants)]
 pub struct NoiseConstants<T> {
     sequence: Sequence,
     none: NoConstants<T>,
+}
+
+impl NoiseConstants<f64> {
+    /// The sequence of a component, with the numbers that others draw before and after it.
+    pub(super) fn new(before: usize, after: usize) -> Self {
+        Self { sequence: Sequence { at: 0, before, after }, none: NoConstants::new() }
+    }
+}
+
+impl<T: Num> NoiseConstants<T> {
+    /// Begins the sequence.
+    pub(super) fn start(&self, io: &mut Step<'_, T>) {
+        self.sequence.start(io);
+    }
+
+    /// The number of a step, with mean 0 and variance 1.
+    pub(super) fn normal(&self, io: &mut Step<'_, T>) -> T {
+        self.sequence.begin_step(io);
+        let noise = self.sequence.normal(io);
+        self.sequence.end_step(io);
+        noise
+    }
 }
 
 /// The time step.
@@ -447,8 +469,7 @@ impl Physics for NoiseGenerator {
     const HAS_LAW: bool = false;
 
     fn prepare(&self, _: &Environment) -> Result<NoiseConstants<f64>, Refusal> {
-        let sequence = Sequence { at: 0, before: self.before, after: self.after };
-        Ok(NoiseConstants { sequence, none: NoConstants::new() })
+        Ok(NoiseConstants::new(self.before, self.after))
     }
 
     fn history(_: &NoiseConstants<f64>) -> usize {
@@ -456,15 +477,13 @@ impl Physics for NoiseGenerator {
     }
 
     fn start<T: Num>(k: &NoiseConstants<T>, io: &mut Step<'_, T>) {
-        k.sequence.start(io);
+        k.start(io);
         Self::step(k, io);
     }
 
     #[inline]
     fn step<T: Num>(k: &NoiseConstants<T>, io: &mut Step<'_, T>) {
-        k.sequence.begin_step(io);
-        let noise = k.sequence.normal(io) * io.input(Self::DEVIATION);
-        k.sequence.end_step(io);
+        let noise = k.normal(io) * io.input(Self::DEVIATION);
         io.set_output(Self::OUT, noise);
     }
 }
