@@ -44,6 +44,12 @@ pub enum Command {
     Run(Box<Run>),
     /// Draw results as SVG or PNG
     Plot(Plot),
+    /// Write a model of Hopsan (.hmf) as a circuit file
+    Convert(Convert),
+    /// Simulate, and compare with a table of results or measurements
+    Compare(Compare),
+    /// Run a validation file of Hopsan (.hvc)
+    Validate(Validate),
     /// List component types
     List(List),
     /// Describe a component type or the settings `run`, `fluid`, `lines`, `record`
@@ -134,6 +140,62 @@ pub struct Run {
     /// No progress, no plots in the terminal, no table
     #[arg(long, short)]
     pub quiet: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct Convert {
+    /// The model
+    #[arg(value_name = "MODEL.hmf")]
+    pub model: PathBuf,
+    /// The circuit file to write; `-` is standard output
+    #[arg(value_name = "CIRCUIT.toml")]
+    pub circuit: PathBuf,
+    /// Set a parameter by its name in the model: --set "Valve#in#Value=0.01"
+    #[arg(long, value_name = "NAME=VALUE")]
+    pub set: Vec<String>,
+    /// Overwrite a file of that name
+    #[arg(long)]
+    pub force: bool,
+}
+
+const COMPARE_CODES: &str = "\
+Exit codes:
+  0  all compared variables are within the tolerance
+  1  one is not, or the run failed
+  2  the input is wrong, or no variable of the reference is in the model
+  3  a file cannot be read";
+
+#[derive(Debug, Args)]
+#[command(after_help = COMPARE_CODES)]
+pub struct Compare {
+    /// The circuit file, or a model of Hopsan
+    #[arg(value_name = "MODEL")]
+    pub model: PathBuf,
+    /// A CSV file with a column of time and columns named like variables of the model
+    ///
+    /// A unit in brackets behind a name is converted; without it numbers are SI.
+    #[arg(value_name = "REFERENCE.csv")]
+    pub reference: PathBuf,
+    /// Largest deviation of a variable, relative to its largest magnitude in the reference
+    #[arg(long, value_name = "X", default_value_t = 0.01)]
+    pub tolerance: f64,
+    /// Set a parameter: --set "relief.cracking_pressure=140 bar"
+    #[arg(long, value_name = "NAME=VALUE")]
+    pub set: Vec<String>,
+    /// Print the result as JSON, and nothing else, on standard output
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = COMPARE_CODES)]
+pub struct Validate {
+    /// The validation file
+    #[arg(value_name = "FILE.hvc")]
+    pub file: PathBuf,
+    /// Print the result as JSON, and nothing else, on standard output
+    #[arg(long)]
+    pub json: bool,
 }
 
 #[derive(Debug, Args)]

@@ -32,11 +32,20 @@ mod args;
 mod commands;
 pub mod display;
 pub mod figures;
+pub mod import;
 pub mod report;
 pub mod reproduce;
 mod session;
 pub mod terminal_plot;
 pub mod verdict;
+
+use fluxline_core::circuit::Registry;
+
+/// All component types: those of the library, and those that models of other programs need.
+pub fn registry() -> Registry {
+    let library = fluxline_library::registry();
+    Registry::new(library.types().iter().copied().chain(fluxline_hopsan::types()))
+}
 
 pub use commands::main;
 pub use session::{

@@ -1,6 +1,7 @@
 //! A circuit that has been read, checked and planned, and its runs.
 
 use crate::display::{quantity, time};
+use crate::import;
 use fluxline_core::circuit::{Circuit, Instance, Pattern, Registry, Source};
 use fluxline_core::declare::{ANY_UNIT, Causality};
 use fluxline_core::plan::Plan;
@@ -163,18 +164,22 @@ impl Completed<'_> {
 }
 
 impl Session {
-    /// Reads and plans a circuit file.
+    /// Reads and plans a circuit file, or a model of Hopsan.
     pub fn open(path: impl AsRef<Path>, overrides: &[Override]) -> Result<Self, Failure> {
-        let registry = fluxline_library::registry();
-        let name = path.as_ref().display().to_string();
-        let loaded = fluxline_formats::load_file(path, &registry, overrides);
+        let path = path.as_ref();
+        let registry = crate::registry();
+        let name = path.display().to_string();
+        let loaded = match import::is_model(path) {
+            true => import::load(path, &registry, overrides)?,
+            false => fluxline_formats::load_file(path, &registry, overrides),
+        };
         Self::plan_it(registry, name, loaded)
     }
 
     /// Reads and plans a circuit given as text; files that it names are looked for in the current
     /// folder.
     pub fn from_text(name: &str, text: &str, overrides: &[Override]) -> Result<Self, Failure> {
-        let registry = fluxline_library::registry();
+        let registry = crate::registry();
         let loaded = fluxline_formats::load_text(name, text, "", &registry, overrides);
         Self::plan_it(registry, name.to_owned(), loaded)
     }
@@ -234,15 +239,7 @@ impl Session {
 
     /// Steps of the whole run; with a variable step as many as of the smallest.
     pub fn steps(&self) -> u64 {
-        let (run, step) = (&self.circuit.run, self.plan().step);
-        let exact = (run.stop - run.start) / step;
-        // A stop that is no whole number of steps is reached with the step that covers it.
-        let whole = exact.round();
-        if (exact - whole).abs() <= 1e-6 * exact.max(1.0) {
-            whole as u64
-        } else {
-            exact.ceil() as u64
-        }
+        self.circuit.run.steps(self.plan().step)
     }
 
     /// Chooses what to record: what the file or the caller asks for, and what the file plots.
@@ -512,14 +509,20 @@ fn declared_variables(circuit: &Circuit) -> Variables {
     }
     let entry = |(index, instance): (usize, &Instance)| {
         let declaration = instance.declaration();
-        let bonds = declaration.ports.iter().enumerate().map(|(port, declared)| {
-            let joined = || places.get(&(index, port)).copied().unwrap_or(1);
-            if declared.many { joined() } else { 1 }
-        });
+        let places: Box<[usize]> = declaration
+            .ports
+            .iter()
+            .enumerate()
+            .map(|(port, declared)| {
+                let joined = || places.get(&(index, port)).copied().unwrap_or(1) as usize;
+                if declared.many { joined() } else { 1 }
+            })
+            .collect();
         Entry {
             name: instance.name.clone(),
             declaration,
-            bonds: vec![0; bonds.sum::<u32>() as usize].into(),
+            bonds: vec![0; places.iter().sum()].into(),
+            places,
             inputs: vec![0; declaration.input_count()].into(),
             outputs: 0,
             written: 0,
@@ -534,7 +537,7 @@ fn declared_variables(circuit: &Circuit) -> Variables {
         circuit.components.iter().enumerate().chain(lines).map(entry).collect();
     let by_name = entries.iter().enumerate().map(|(i, e)| (e.name.clone(), i)).collect();
     let carries_temperature = circuit.fluids.iter().any(|fluid| fluid.carries_temperature);
-    Variables { entries, by_name, carries_temperature }
+    Variables { entries, by_name, carries_temperature, convention: circuit.run.convention }
 }
 
 /// Warns of signals that lead nowhere. Where all is recorded, all is used.

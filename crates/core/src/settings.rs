@@ -97,6 +97,19 @@ pub struct RunSettings {
 }
 
 impl RunSettings {
+    /// Number of steps of the whole run, for a step that may differ from that of the file.
+    pub fn steps(&self, step: f64) -> u64 {
+        let exact = (self.stop - self.start) / step;
+        let whole = exact.round();
+        let is_whole = (exact - whole).abs() <= 1e-6 * exact.max(1.0);
+        // A stop that is no whole number of steps is reached with the step that covers it.
+        if is_whole || self.convention == Convention::Hopsan {
+            whole as u64
+        } else {
+            exact.ceil() as u64
+        }
+    }
+
     /// The filter of lumped lines.
     pub fn line_filter(&self) -> Filter {
         match self.filter {

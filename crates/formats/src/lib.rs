@@ -48,6 +48,18 @@ pub fn load_file(path: impl AsRef<Path>, registry: &Registry, overrides: &[Overr
     circuit::load_file(path.as_ref(), registry, overrides)
 }
 
+/// Reads a circuit from a text that was made from other files; problems point into `sources` too.
+pub fn load_converted(
+    sources: SourceMap,
+    name: &str,
+    text: &str,
+    folder: impl AsRef<Path>,
+    registry: &Registry,
+    overrides: &[Override],
+) -> Loaded {
+    circuit::load_text_after(sources, name, text, folder.as_ref(), registry, overrides)
+}
+
 /// Reads a circuit from a text. `name` stands for the file in messages; files that the circuit
 /// names are looked for in `folder`.
 pub fn load_text(

@@ -42,6 +42,8 @@
 
 pub mod convert;
 pub mod evaluate;
+pub mod hpf;
+pub mod hvc;
 pub mod model;
 mod names;
 pub mod number;

@@ -2,7 +2,8 @@
 //!
 //! The collection is looked for in `shared/hopsan` next to the repository, or where `FLUXLINE_SHARED` says.
 
-use fluxline_diagnostics::Diagnostics;
+use fluxline_diagnostics::{Diagnostics, SourceMap};
+use fluxline_hmf::hvc::Table;
 use fluxline_hmf::{
     Kind, Loaded, Object, ObjectValues, System, SystemValues, Types, evaluate, load_file,
 };
@@ -129,6 +130,40 @@ fn every_shared_model_is_read_and_evaluated_without_an_error() {
 
 fn count_connections(system: &System) -> usize {
     system.connections.len() + system.systems().map(count_connections).sum::<usize>()
+}
+
+#[test]
+fn every_shared_validation_is_read_with_its_data_and_names_variables_of_its_model() {
+    let Some(folder) = collection() else { return };
+    let mut variables = 0;
+    let validations = files(&folder.join("models"), "hvc");
+    for path in &validations {
+        let (mut sources, mut found) = (SourceMap::new(), Diagnostics::new());
+        let read = fluxline_hmf::hvc::load_file(path, &mut sources, &mut found);
+        for validation in read.into_iter().flatten() {
+            let loaded = load_file(&validation.model);
+            let model = loaded.model.unwrap_or_else(|| panic!("{}", validation.model.display()));
+            for variable in &validation.variables {
+                let table = Table::load_file(&variable.data, &mut sources, &mut found).unwrap();
+                let (times, values) = table.series(variable).unwrap();
+                assert_eq!(times.len(), values.len());
+                let name = model.without_root(&variable.name);
+                let (path, _) = name.split_once('#').unwrap();
+                let mut system = &model.root;
+                for part in path.split('$') {
+                    match system.object(part).unwrap_or_else(|| panic!("{}", variable.name)) {
+                        Object::System(nested) => system = nested,
+                        Object::Component(_) => {}
+                        Object::Port(_) => panic!("{}", variable.name),
+                    }
+                }
+                variables += 1;
+            }
+        }
+        assert!(found.is_empty(), "{}", found.render(&sources, false, 100));
+    }
+    eprintln!("{} validations, {variables} variables", validations.len());
+    assert!(validations.len() >= 28 && variables >= 28);
 }
 
 #[test]

@@ -264,6 +264,13 @@ pub fn signed_root<T: Num>(x: T, x0: T) -> T {
     x / (x0 * x0 + x * x).sqrt().sqrt()
 }
 
+/// The x whose [`signed_root`] is y: y·√((y² + √(y⁴ + 4·x₀²))/2).
+#[inline(always)]
+pub fn signed_root_inverse<T: Num>(y: T, x0: T) -> T {
+    let y2 = y * y;
+    y * ((y2 + (y2 * y2 + x0 * x0 * 4.0).sqrt()) * 0.5).sqrt()
+}
+
 /// 1 for x > 0, else 0.
 #[inline(always)]
 pub fn on_positive<T: Num>(x: T) -> T {
@@ -278,6 +285,8 @@ pub fn sign<T: Num>(x: T) -> T {
 
 /// Most iterations of [`solve`].
 const MOST_ITERATIONS: usize = 40;
+/// Most iterations of [`root`]: as many as halve an interval down to rounding.
+const MOST_HALVINGS: usize = 100;
 /// Change of an unknown, relative to its scale, at which [`solve`] is content.
 const TOLERANCE: f64 = 1e-12;
 
@@ -353,4 +362,42 @@ fn eliminate<T: Num, const N: usize>(mut a: [[T; N]; N], mut b: [T; N]) -> [T; N
         b[row] = b[row] / a[row][row];
     }
     b
+}
+
+/// Finds where a rising function of one unknown is 0: Newton's steps with exact derivatives, and
+/// halving of the interval between `low` and `high` wherever they leave it or hardly get on.
+///
+/// Limits and edges make kinks and jumps in such functions; at a jump through 0 the answer is the
+/// place of the jump. `scale` says what size of the unknown counts as small.
+#[inline]
+pub fn root<T: Num>(
+    io: &mut Step<'_, T>,
+    (mut low, mut high): (T, T),
+    guess: T,
+    scale: f64,
+    f: impl Fn(Dual<T>) -> Dual<T>,
+) -> T {
+    let (zero, mut x) = (T::zero(), guess.clamp(low, high));
+    let mut last = T::of(f64::INFINITY);
+    let mut settled = zero.lt(zero);
+    for _ in 0..MOST_HALVINGS {
+        let r = f(Dual::variable(x));
+        high = T::select(r.value.gt(zero), x, high);
+        low = T::select(r.value.lt(zero), x, low);
+        let newton = x - r.value / r.slope;
+        let inside = newton.ge(low) & newton.le(high);
+        let quick = (newton - x).abs().le(last * 0.5);
+        let bounded = (high - low).lt(T::of(f64::INFINITY));
+        let halve = bounded & !(inside & quick);
+        let next = T::select(halve, (low + high) * 0.5, newton);
+        let next = T::select(settled, x, next);
+        last = (next - x).abs();
+        settled = settled | last.le((next.abs() + scale) * TOLERANCE);
+        x = next;
+        if settled.all() {
+            return x;
+        }
+    }
+    io.unconverged();
+    x
 }

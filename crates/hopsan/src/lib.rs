@@ -14,15 +14,24 @@ pub mod electric;
 pub mod held;
 pub mod hydraulic;
 pub mod mechanic;
+pub mod pneumatic;
 mod same;
 pub mod signal;
+pub mod special;
 
 use fluxline_core::component::ComponentType;
 
 /// All types, for a registry.
 pub fn types() -> impl Iterator<Item = ComponentType> {
-    let all: &[&[&[ComponentType]]] =
-        &[connectivity::TYPES, electric::TYPES, hydraulic::TYPES, mechanic::TYPES, signal::TYPES];
+    let all: &[&[&[ComponentType]]] = &[
+        connectivity::TYPES,
+        electric::TYPES,
+        hydraulic::TYPES,
+        mechanic::TYPES,
+        pneumatic::TYPES,
+        signal::TYPES,
+        special::TYPES,
+    ];
     all.iter().copied().flatten().copied().flatten().copied()
 }
 

@@ -17,7 +17,7 @@ const SETTINGS: [&Declaration; 4] = [
 ];
 
 pub(super) fn run(console: &Console, args: &Describe) -> u8 {
-    let registry = fluxline_library::registry();
+    let registry = crate::registry();
     let types = || registry.types().iter().map(|one| one.declaration);
     let Some(name) = &args.name else {
         let all: Vec<&Declaration> = types().chain(SETTINGS).collect();

@@ -7,14 +7,22 @@ use fluxline_core::declare::Declaration;
 use serde_json::{Value, json};
 
 pub(super) fn run(console: &Console, args: &List) -> u8 {
-    let registry = fluxline_library::registry();
+    let registry = crate::registry();
     let word = args.word.as_deref().unwrap_or("").to_lowercase();
     let fits = |declaration: &Declaration| {
         let texts = [declaration.name, &summary(declaration)];
         texts.iter().chain(declaration.aliases).any(|text| text.to_lowercase().contains(&word))
     };
-    let mut found: Vec<&Declaration> =
-        registry.types().iter().map(|one| one.declaration).filter(|d| fits(d)).collect();
+    // The types of imported models are many, and nobody builds with them.
+    let is_shown = |declaration: &Declaration| {
+        args.json || !word.is_empty() || declaration.domain_name() != "hopsan"
+    };
+    let mut found: Vec<&Declaration> = registry
+        .types()
+        .iter()
+        .map(|one| one.declaration)
+        .filter(|d| fits(d) && is_shown(d))
+        .collect();
     // Domains in the order of the library, names in that of the alphabet.
     let order = |name: &str| {
         let first = registry.types().iter().position(|t| t.declaration.domain_name() == name);
@@ -43,6 +51,14 @@ pub(super) fn run(console: &Console, args: &List) -> u8 {
             out.push_str(&format!("{}\n", console.strong(domain)));
         }
         out.push_str(&format!("  {:<width$}  {}\n", declaration.name, summary(declaration)));
+    }
+    if word.is_empty() {
+        let imported = registry.types().iter();
+        let count = imported.filter(|t| t.declaration.domain_name() == "hopsan").count();
+        out.push_str(&format!(
+            "\n{}\n  {count} types for models that come from Hopsan: `fluxline list hopsan`\n",
+            console.strong("hopsan")
+        ));
     }
     console.print(&out);
     0

@@ -1,6 +1,8 @@
 //! What each sub-command does.
 
 mod check;
+mod compare;
+mod convert;
 mod describe;
 mod explain;
 mod list;
@@ -8,6 +10,7 @@ mod new;
 mod plot;
 mod reproduce;
 mod run;
+mod validate;
 
 use crate::args::{Cli, Color, Command};
 use crate::session::Failure;
@@ -25,6 +28,9 @@ pub fn main() -> ExitCode {
         Command::Check(args) => check::run(&console, &args),
         Command::Run(args) => run::run(&console, &args),
         Command::Plot(args) => plot::run(&console, &args),
+        Command::Convert(args) => convert::run(&console, &args),
+        Command::Compare(args) => compare::run(&console, &args),
+        Command::Validate(args) => validate::run(&console, &args),
         Command::List(args) => list::run(&console, &args),
         Command::Describe(args) => describe::run(&console, &args),
         Command::Explain(args) => explain::run(&console, &args),

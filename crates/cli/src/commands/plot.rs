@@ -26,7 +26,7 @@ fn draw(args: &Plot) -> Result<String, Diagnostics> {
     let is_png = image_format(&output)?;
     let table = read_csv(&args.result)?;
     let chosen = choose(&table, &args.variables)?;
-    let registry = fluxline_library::registry();
+    let registry = crate::registry();
     let curves = chosen
         .into_iter()
         .map(|index| Curve {
@@ -138,7 +138,7 @@ mod tests {
 
     #[test]
     fn units_follow_from_names() {
-        let registry = fluxline_library::registry();
+        let registry = crate::registry();
         assert_eq!(unit_of("pump.outlet.pressure", &registry), Some("Pa"));
         assert_eq!(unit_of("boom.cylinder.rod.position", &registry), Some("m"));
         assert!(unit_of("mass.stopped", &registry).is_some());

@@ -17,7 +17,7 @@ pub(super) fn run(console: &Console, args: &Reproduce) -> u8 {
         let problem = Diagnostic::error(Code::UnknownCase, message);
         return console.fail(problem.suggest(name, CASES.iter().map(|case| case.name)));
     };
-    let figures = match (case.run)(&fluxline_library::registry()) {
+    let figures = match (case.run)(&crate::registry()) {
         Ok(figures) => figures,
         Err(problems) => return console.report(&problems, &SourceMap::new()),
     };

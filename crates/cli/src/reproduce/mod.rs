@@ -100,7 +100,7 @@ mod tests {
 
     #[test]
     fn every_case_agrees() {
-        let registry = fluxline_library::registry();
+        let registry = crate::registry();
         for case in CASES {
             let figures = (case.run)(&registry).unwrap();
             assert!(!figures.is_empty(), "{}", case.name);

@@ -71,7 +71,18 @@ pub(crate) fn load_text(
     registry: &Registry,
     overrides: &[Override],
 ) -> Loaded {
-    let mut loader = Loader::new(registry, overrides);
+    load_text_after(SourceMap::new(), name, text, folder, registry, overrides)
+}
+
+pub(crate) fn load_text_after(
+    sources: SourceMap,
+    name: &str,
+    text: &str,
+    folder: &Path,
+    registry: &Registry,
+    overrides: &[Override],
+) -> Loaded {
+    let mut loader = Loader::after(sources, registry, overrides);
     let root = if text.len() as u64 > MAX_FILE {
         let message = format!("`{name}` cannot be read: {}", ReadError::TooLarge.reason());
         loader.found.push(Diagnostic::error(Code::FileTooLarge, message));
@@ -189,7 +200,10 @@ struct Loader<'r> {
 
 impl<'r> Loader<'r> {
     fn new(registry: &'r Registry, overrides: &[Override]) -> Self {
-        let mut sources = SourceMap::new();
+        Self::after(SourceMap::new(), registry, overrides)
+    }
+
+    fn after(mut sources: SourceMap, registry: &'r Registry, overrides: &[Override]) -> Self {
         let mut found = Diagnostics::new();
         let overrides = Overrides::new(overrides, &mut sources, &mut found);
         Self {

@@ -35,6 +35,11 @@ impl Override {
     pub fn parse(argument: &str) -> Self {
         Self { argument: argument.to_owned(), equals: argument.find('=') }
     }
+
+    /// As it was given: `name=value`.
+    pub fn text(&self) -> &str {
+        &self.argument
+    }
 }
 
 /// One value to set.

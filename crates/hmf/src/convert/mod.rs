@@ -12,7 +12,8 @@ mod types;
 
 pub use types::RegistryTypes;
 
-use crate::evaluate::{Evaluated, ObjectValues, SystemValues, Value};
+use crate::Loaded;
+use crate::evaluate::{Evaluated, ObjectValues, Override, SystemValues, Value};
 use crate::model::{Component, Model, Object, Pose, System, SystemKind, join};
 use fluxline_core::circuit::Registry;
 use fluxline_core::declare::{ANY_UNIT, Causality, Declaration, Kind, Parameter};
@@ -22,6 +23,7 @@ use fluxline_units::Quantity;
 use nets::{Kind as End, Offer, declaration};
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fmt::Write;
+use std::path::Path;
 use text::{Values, key, plain, quoted};
 
 /// A converted model.
@@ -31,6 +33,29 @@ pub struct Converted {
     pub text: String,
     /// What has no counterpart, in words: kept under `[data]`, with counts.
     pub kept: Vec<String>,
+}
+
+/// A model file on its way to a circuit.
+#[derive(Debug)]
+pub struct Import {
+    /// The circuit file; `None` when there are errors.
+    pub converted: Option<Converted>,
+    /// All files that were read.
+    pub sources: SourceMap,
+    /// What was found wrong or odd.
+    pub diagnostics: Diagnostics,
+}
+
+/// Reads a model file and writes it as a circuit file.
+pub fn import(path: &Path, registry: &Registry, overrides: &[Override]) -> Import {
+    let Loaded { model, sources, mut diagnostics } = crate::load_file(path);
+    let converted = model.map(|model| {
+        let types = RegistryTypes(registry);
+        let values = crate::evaluate::evaluate(&model, &types, overrides, &mut diagnostics);
+        convert(&model, &values, registry, &sources, &mut diagnostics)
+    });
+    let converted = converted.filter(|_| !diagnostics.has_errors());
+    Import { converted, sources, diagnostics }
 }
 
 /// Writes a model as a circuit file. Everything that cannot be converted is reported at once.

@@ -178,7 +178,7 @@ pub fn evaluate(
     };
     evaluator.add_system(&model.root, None, String::new());
     for setting in overrides {
-        evaluator.set_from_outside(setting);
+        evaluator.set_from_outside(model, setting);
     }
     evaluator.run_scripts();
     evaluator.epoch += 1;

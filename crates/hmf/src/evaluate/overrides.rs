@@ -48,8 +48,8 @@ impl Override {
 }
 
 impl Evaluator<'_, '_> {
-    pub(super) fn set_from_outside(&mut self, setting: &Override) {
-        match self.target(setting) {
+    pub(super) fn set_from_outside(&mut self, model: &Model, setting: &Override) {
+        match self.target(model, setting) {
             Ok(Some(id)) => {
                 let cell = &mut self.cells[id];
                 cell.text = Cow::Owned(setting.value.clone());
@@ -64,13 +64,13 @@ impl Evaluator<'_, '_> {
         }
     }
 
-    fn target(&mut self, setting: &Override) -> Result<Option<CellId>, Diagnostic> {
+    fn target(&mut self, model: &Model, setting: &Override) -> Result<Option<CellId>, Diagnostic> {
         let name = setting.name.as_str();
         let unknown = |what: String| {
             Diagnostic::error(Code::UnknownImportedName, format!("`{name}` cannot be set: {what}"))
                 .at_if(setting.span, "")
         };
-        let (path, parameter) = match name.split_once('#') {
+        let (path, parameter) = match model.without_root(name).split_once('#') {
             Some((path, parameter)) if !parameter.is_empty() => (path, parameter),
             _ => {
                 return Err(unknown(

@@ -261,6 +261,22 @@ pub struct Pose {
     pub flipped: bool,
 }
 
+impl Model {
+    /// A full name such as `Sub$Component#Port#Variable` without the name of the model in front, which some files
+    /// write and others leave out.
+    pub fn without_root<'a>(&self, name: &'a str) -> &'a str {
+        match name.split_once('$') {
+            Some((first, rest))
+                if self.root.find(first).is_none()
+                    && (first == self.root.name || first == self.root.original_name) =>
+            {
+                rest
+            }
+            _ => name,
+        }
+    }
+}
+
 impl Object {
     /// Its name in the model.
     pub fn name(&self) -> &str {

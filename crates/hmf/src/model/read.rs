@@ -5,6 +5,7 @@ use crate::names::{Names, sanitised};
 use crate::number;
 use crate::xml::{self, Document, Element};
 use fluxline_diagnostics::{Code, Diagnostic, Diagnostics, SourceMap};
+use std::collections::HashSet;
 use std::path::Path;
 use std::rc::Rc;
 
@@ -31,6 +32,16 @@ pub(crate) struct Reader<'a> {
     sanitised: Vec<(String, String, Span)>,
     /// What old names have become.
     converted: Vec<(String, String, Span)>,
+}
+
+/// What the ends of connections are looked for in.
+#[derive(Clone, Copy)]
+struct Ends<'s> {
+    system: &'s System,
+    /// Objects by their names in the file, of equal ones the first.
+    in_file: &'s HashMap<&'s str, usize>,
+    /// Names of objects that could not be read.
+    lost: &'s HashSet<String>,
 }
 
 /// What the systems of one file have in common.
@@ -320,6 +331,7 @@ impl<'a> Reader<'a> {
             by_name: HashMap::new(),
         };
         let mut names = Names::default();
+        let mut lost = HashSet::new();
         self.system_parameters(element, file, &mut system);
         for parameter in &system.parameters {
             if !names.has(&parameter.name) {
@@ -344,7 +356,11 @@ impl<'a> Reader<'a> {
                         self.left_over(path, &format!("hopsangui/{}", part.name()), part);
                     }
                 }
-                "objects" => self.objects(child, file, path, depth, &mut names, &mut system),
+                "objects" => {
+                    let read = self.objects(child, file, path, depth, &mut names, &mut system);
+                    lost.extend(read);
+                }
+
                 other => self.left_over(path, other, child),
             }
         }
@@ -356,12 +372,13 @@ impl<'a> Reader<'a> {
         for (index, object) in system.objects.iter().enumerate() {
             in_file.entry(object.original_name()).or_insert(index);
         }
+        let ends = Ends { system: &system, in_file: &in_file, lost: &lost };
         let mut connections = Vec::new();
         for child in element.children_named("connections").flat_map(Element::children) {
             match child.name() {
                 "connect" => {
-                    let start = self.end(child, "startcomponent", "startport", &system, &in_file);
-                    let end = self.end(child, "endcomponent", "endport", &system, &in_file);
+                    let start = self.end(child, "startcomponent", "startport", &ends);
+                    let end = self.end(child, "endcomponent", "endport", &ends);
                     if let (Some(start), Some(end)) = (start, end) {
                         connections.push(Connection { start, end, span: child.span() });
                     }
@@ -446,7 +463,8 @@ impl<'a> Reader<'a> {
         depth: usize,
         names: &mut Names,
         system: &mut System,
-    ) {
+    ) -> Vec<String> {
+        let mut lost = Vec::new();
         for element in list.children() {
             let object = match element.name() {
                 "component" if self.is_full(element.span()) => break,
@@ -491,8 +509,12 @@ impl<'a> Reader<'a> {
                     None
                 }
             };
+            if object.is_none() && matches!(element.name(), "component" | "system") {
+                lost.extend(element.attribute("name").map(str::to_owned));
+            }
             system.objects.extend(object);
         }
+        lost
     }
 
     fn component(
@@ -583,9 +605,9 @@ impl<'a> Reader<'a> {
         element: Element<'_>,
         component: &str,
         port: &str,
-        system: &System,
-        in_file: &HashMap<&str, usize>,
+        ends: &Ends<'_>,
     ) -> Option<End> {
+        let Ends { system, in_file, lost } = *ends;
         let (Some(name), Some(port_name)) = (element.attribute(component), element.attribute(port))
         else {
             let message = format!("a connection lacks its `{component}` or `{port}`");
@@ -607,6 +629,10 @@ impl<'a> Reader<'a> {
             find(port_name).filter(is_own).filter(|_| is_self)
         };
         let Some(object) = find(name).or_else(through_own_name) else {
+            // That it could not be read has been told.
+            if lost.contains(name) {
+                return None;
+            }
             let message = format!(
                 "a connection leads to `{name}`, which is not in `{}`",
                 system.original_name

@@ -23,6 +23,8 @@
 //! Names may hold dots (`self.p`, `valve.P1.Pressure`); whoever evaluates decides what they mean. `pi` is a constant.
 
 mod parse;
+#[cfg(test)]
+mod tests;
 
 use std::fmt;
 use std::ops::Range;

@@ -266,6 +266,11 @@ impl<'a> Reader<'a> {
             {
                 continue;
             }
+            if is_sum && at > range.start && b"*/^<>&".contains(&self.code.as_bytes()[at - 1]) {
+                let message =
+                    "two operators in a row; put the second with its operand into parentheses";
+                return self.error(at - 1..at + 1, message);
+            }
             found += 1;
             if is_single && found > 1 {
                 let message = "two of `^`, `<` and `>` in a row; put one of them into parentheses";

@@ -4,7 +4,14 @@ mod chamber;
 pub mod check;
 pub mod cylinder;
 pub mod directional;
+pub mod g_orifices;
+pub mod g_pump;
+pub mod g_spools;
+pub mod g_valves;
+pub mod machine_parts;
+pub mod motor;
 pub mod pilot_operated;
+pub mod piston_load;
 pub mod pump;
 pub mod relief;
 pub mod restrictor;
@@ -17,9 +24,16 @@ use fluxline_core::component::ComponentType;
 
 /// All types of this domain.
 pub const TYPES: &[&[ComponentType]] = &[
+    directional::TYPES,
+    g_orifices::TYPES,
+    g_pump::TYPES,
+    g_spools::TYPES,
+    g_valves::TYPES,
+    piston_load::TYPES,
     check::TYPES,
     cylinder::TYPES,
-    directional::TYPES,
+    machine_parts::TYPES,
+    motor::TYPES,
     pilot_operated::TYPES,
     pump::TYPES,
     relief::TYPES,

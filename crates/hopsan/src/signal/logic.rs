@@ -1,7 +1,7 @@
 //! Logic: gates, comparisons, latches, counters. A signal above one half is true.
 
 use super::block::{binary, is_true, truth};
-use super::noise::Sequence;
+use super::noise::{Sequence, samples};
 use crate::blocks::limit;
 use crate::same::same_as;
 use fluxline_core::component::{ComponentType, Environment, NoConstants, Physics, Refusal, Step};
@@ -354,7 +354,7 @@ impl Physics for SteadyStateIdentifier {
     const HAS_LAW: bool = false;
 
     fn prepare(&self, environment: &Environment) -> Result<SteadyStateConstants<f64>, Refusal> {
-        let samples = (self.window / environment.step) as usize;
+        let samples = samples(self.window, environment.step);
         if samples <= 2 {
             return Err(Refusal::new(
                 "wl",
@@ -399,6 +399,7 @@ impl Physics for SteadyStateIdentifier {
 mod tests {
     use super::*;
     use crate::signal::block::sequence;
+    use crate::signal::noise::draws;
     use fluxline_core::testing::Bench;
 
     #[test]
@@ -463,6 +464,19 @@ mod tests {
         }
     }
 
+    /// Noise and window are the same in all lanes, the signal is not.
+    #[test]
+    fn lanes_give_the_bits_of_scalars() {
+        for method in 0..3 {
+            fluxline_core::testing::assert_lanes_give_the_bits_of_scalars(
+                [&identifier(method); 4],
+                0.1,
+                |_| unreachable!("a signal has no line ends"),
+                |noise| noise.between(0.0, 1.0),
+            );
+        }
+    }
+
     #[test]
     fn a_step_is_out_of_the_window_after_its_length() {
         // Four samples, all 0 at first; the start takes the first of them.
@@ -474,6 +488,22 @@ mod tests {
             &fluxline_core::testing::Surroundings::of::<SteadyStateIdentifier>(0.1),
         );
         assert!(refused.is_err_and(|refusal| refusal.parameter == "wl"));
+    }
+
+    /// Two of them in one run with a tolerance of ½ and noise of deviation 1, the one with filters
+    /// first. The expected bits are those of the recursions written in C with its own `rand`.
+    #[test]
+    fn two_of_them_share_the_noise() {
+        let name = "SignalSteadyStateIdentifier";
+        let first = SteadyStateIdentifier { after: draws(name, 1, 0.4, 0.1), ..identifier(2) };
+        let second = SteadyStateIdentifier { before: draws(name, 2, 0.4, 0.1), ..identifier(1) };
+        let rows = [[0.0, 0.5, 0.4, 1.0, 0.5, 0.5, 0.5]; 24];
+        let bits = |component| -> String {
+            let values = sequence(component, 0.1, &rows);
+            values.iter().map(|&x| if x > 0.5 { '1' } else { '0' }).collect()
+        };
+        assert_eq!(bits(&first), "000010010010010111011101");
+        assert_eq!(bits(&second), "101100101011101000100111");
     }
 
     /// A ramp of four samples 1, 2, 3, 4: variance 5/3, mean square of the differences 1.

@@ -8,9 +8,11 @@ pub mod ffb;
 pub mod filter;
 pub mod function;
 pub mod logic;
-mod noise;
+pub mod lookup;
+pub mod noise;
 pub mod nonlinear;
 pub mod numhop;
+pub mod optimization;
 pub mod routing;
 pub mod source;
 
@@ -25,8 +27,10 @@ pub const TYPES: &[&[ComponentType]] = &[
     filter::TYPES,
     function::TYPES,
     logic::TYPES,
+    lookup::TYPES,
     nonlinear::TYPES,
     numhop::TYPES,
+    optimization::TYPES,
     routing::TYPES,
     source::TYPES,
 ];

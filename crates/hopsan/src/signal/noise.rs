@@ -1,7 +1,9 @@
 //! White noise as Hopsan draws it: from the C library's `rand`, which it never seeds.
 //!
 //! All components of a run share that one sequence. A component here keeps a copy of its own and
-//! passes over the numbers that others draw before and after it in every step.
+//! passes over the numbers that others draw before and after it in every step: its parameters
+//! `draws_before` and `draws_after`, which an importer sums up with [`draws`] in the order in which
+//! Hopsan runs them.
 
 use super::block::is_zero;
 use fluxline_core::component::Step;
@@ -37,6 +39,26 @@ const FIRST: [u32; WORDS] = {
 };
 /// Place of the oldest of the first words.
 const OLDEST: usize = (3 + 10 * WORDS) % WORDS;
+
+/// Numbers drawn for one of normal distribution.
+const DRAWS: usize = 2;
+
+/// Numbers that a component draws in a step and at the start.
+///
+/// `method` and `window` are those of a `SignalSteadyStateIdentifier`; `step` is its time step.
+pub fn draws(typename: &str, method: usize, window: f64, step: f64) -> usize {
+    match (typename, method) {
+        ("SignalNoiseGenerator" | "SignalAdditiveNoise", _) => DRAWS,
+        ("SignalSteadyStateIdentifier", 1) => DRAWS * samples(window, step),
+        ("SignalSteadyStateIdentifier", 2) => DRAWS,
+        _ => 0,
+    }
+}
+
+/// Steps that a window holds.
+pub(super) fn samples(window: f64, step: f64) -> usize {
+    (window / step) as usize
+}
 
 /// A copy of the sequence in a component's history.
 #[derive(Clone, Copy, Debug)]
@@ -106,8 +128,6 @@ mod tests {
     use crate::signal::source::NoiseGenerator;
     use fluxline_core::testing::Bench;
 
-    /// Draws per normal number.
-    const DRAWS: usize = 2;
     const SEQUENCE: Sequence = Sequence { at: 0, before: 0, after: 0 };
 
     /// The numbers that a C program prints on Linux when it calls `rand` without a seed.

@@ -1,0 +1,167 @@
+//! `fluxline compare`.
+
+use super::Console;
+use crate::args::Compare;
+use crate::session::Session;
+use fluxline_core::run::Ended;
+use fluxline_diagnostics::{Code, Diagnostic};
+use fluxline_formats::Override;
+use fluxline_formats::results::{Comparison, Deviation, compare, read_csv};
+use serde_json::json;
+
+/// Variables within the tolerance that are listed besides those beyond it.
+const SHOWN: usize = 10;
+
+pub(super) fn run(console: &Console, args: &Compare) -> u8 {
+    let overrides: Vec<Override> = args.set.iter().map(|text| Override::parse(text)).collect();
+    let session = match Session::open(&args.model, &overrides) {
+        Ok(session) => session,
+        Err(failure) => return console.refuse(&failure),
+    };
+    let reference = match read_csv(&args.reference) {
+        Ok(reference) => reference,
+        Err(problem) => return console.fail(problem),
+    };
+    if !args.json {
+        console.report(&session.warnings, &session.sources);
+    }
+    let comparison = compare(session.plan(), session.steps(), &reference, || true);
+    if comparison.deviations.is_empty() {
+        let message = format!(
+            "no column of `{}` is a variable of `{}`",
+            args.reference.display(),
+            args.model.display()
+        );
+        let names: Vec<_> = session.plan().variables.iter().take(3).map(|v| v.name).collect();
+        return console.fail(
+            Diagnostic::error(Code::UnknownVariable, message).help(format!(
+                "columns must be named like variables, such as {}",
+                names.join(", ")
+            )),
+        );
+    }
+    let passed = passes(&comparison, args.tolerance);
+    if args.json {
+        console.json(&in_json(args, &comparison, passed));
+    } else {
+        console.print(&in_words(args, &comparison, passed));
+    }
+    u8::from(!passed)
+}
+
+fn passes(comparison: &Comparison, tolerance: f64) -> bool {
+    comparison.ended == Ended::Done && comparison.samples > 0 && comparison.worst() <= tolerance
+}
+
+fn in_json(args: &Compare, comparison: &Comparison, passed: bool) -> serde_json::Value {
+    let finite = |x: f64| if x.is_finite() { json!(x) } else { json!(null) };
+    let variables: Vec<_> = comparison
+        .deviations
+        .iter()
+        .map(|d| {
+            json!({
+                "name": d.name,
+                "unit": d.unit,
+                "deviation": finite(d.deviation),
+                "largest_difference": finite(d.largest_difference),
+                "scale": d.scale,
+                "time": finite(d.time),
+                "value": finite(d.value),
+                "reference": finite(d.reference),
+                "within": d.deviation <= args.tolerance,
+            })
+        })
+        .collect();
+    json!({
+        "model": args.model.display().to_string(),
+        "reference": args.reference.display().to_string(),
+        "tolerance": args.tolerance,
+        "passed": passed,
+        "worst": finite(comparison.worst()),
+        "worst_variable": comparison.deviations.first().map(|d| d.name.clone()),
+        "compared": comparison.deviations.len(),
+        "beyond": comparison.deviations.iter().filter(|d| !(d.deviation <= args.tolerance)).count(),
+        "samples": comparison.samples,
+        "outside": comparison.outside,
+        "missing": comparison.missing,
+        "ended": ended(&comparison.ended),
+        "variables": variables,
+    })
+}
+
+fn ended(ended: &Ended) -> String {
+    match ended {
+        Ended::Done => "done".to_owned(),
+        Ended::Diverged(d) => {
+            format!("diverged: {} of {} at {} s", d.variable, d.component, d.time)
+        }
+        Ended::Unconverged { component, time } => {
+            format!("not converged: {component} at {time} s")
+        }
+        Ended::Stopped { component, time } => format!("stopped by {component} at {time} s"),
+        Ended::Interrupted { time } => format!("interrupted at {time} s"),
+        Ended::SinkFailed => "not written".to_owned(),
+    }
+}
+
+/// A table of the worst variables.
+pub(super) fn table<'d>(deviations: impl Iterator<Item = &'d Deviation>) -> String {
+    let mut text = String::new();
+    for d in deviations {
+        text.push_str(&format!(
+            "  {:>10}  {}  at {:.6} s: {:.7e} for {:.7e} {}\n",
+            percent(d.deviation),
+            d.name,
+            d.time,
+            d.value,
+            d.reference,
+            if d.unit == "1" { "" } else { d.unit },
+        ));
+    }
+    text
+}
+
+/// A share in per cent, with few digits.
+pub(super) fn percent(x: f64) -> String {
+    let percent = 100.0 * x;
+    if percent == 0.0 || (1e-4..1e4).contains(&percent) {
+        format!("{percent:.4} %")
+    } else {
+        format!("{percent:.1e} %")
+    }
+}
+
+fn in_words(args: &Compare, comparison: &Comparison, passed: bool) -> String {
+    let beyond = comparison.deviations.iter().filter(|d| !(d.deviation <= args.tolerance)).count();
+    let mut text = String::from("   deviation  variable, where it deviates most\n");
+    text.push_str(&table(comparison.deviations.iter().take(beyond.max(SHOWN))));
+    let rest = comparison.deviations.len() - beyond.max(SHOWN).min(comparison.deviations.len());
+    if rest > 0 {
+        text.push_str(&format!("  … and {rest} more that agree better\n"));
+    }
+    if !comparison.missing.is_empty() {
+        text.push_str(&format!(
+            "not in the model, and not compared: {}\n",
+            comparison.missing.join(", ")
+        ));
+    }
+    if comparison.outside > 0 {
+        text.push_str(&format!(
+            "{} samples of the reference lie outside the time of the run\n",
+            comparison.outside
+        ));
+    }
+    if comparison.ended != Ended::Done {
+        text.push_str(&format!("the run ended early: {}\n", ended(&comparison.ended)));
+    }
+    text.push_str(&format!(
+        "{}: {} variables at {} times, {} beyond {}; worst {}\n",
+        if passed { "agrees" } else { "deviates" },
+        comparison.deviations.len(),
+        comparison.samples,
+        beyond,
+        percent(args.tolerance),
+        percent(comparison.worst()),
+    ));
+    text
+}

@@ -1,0 +1,691 @@
+//! Parts of an axial piston machine: a piston, the valve plate, the swash plate and the cylinder
+//! block that turns on it.
+
+use super::chamber::{Chamber, Floor, Piston};
+use crate::blocks::{End, FirstOrder, Integrator, SecondOrder, turbulent};
+use fluxline_core::component::{
+    BalanceRole, ComponentType, Environment, NoConstants, Physics, Refusal, Step,
+};
+use fluxline_core::number::{Mask, Num};
+use fluxline_core::{Constants, component};
+use std::f64::consts::{PI, TAU};
+
+/// The types of this file.
+pub const TYPES: &[ComponentType] = &[
+    ComponentType::of::<PumpPiston>(),
+    ComponentType::of::<ValvePlate>(),
+    ComponentType::of::<SwashPlate>(),
+    ComponentType::of::<CylinderBlock>(),
+];
+
+/// One piston of a machine, with leakage to a housing without pressure and a spring that holds it
+/// against the swash plate.
+///
+/// V = V₀ + A·(s/2 − x);  Z = 3·β·T/(2·V·(1−α)), α = 0.1;  the chamber is a volume with the port, the
+/// piston (q = A·v) and the leakage q_l = c_l·p;  c₃ = A·c_p + F₀,  Z₃ = A²·Z + B
+///
+/// The waves of piston and leakage do not become negative. At the start V = V₀ − A·x.
+#[component("hopsan.HydraulicPumpPiston", c)]
+pub struct PumpPiston {
+    /// chamber
+    #[port(name = "P1")]
+    p1: Hydraulic,
+    /// piston
+    #[port(name = "P3")]
+    rod: Translational,
+    /// A — area of the piston [m^2]
+    #[input(name = "A_1", default = "0.001 m^2")]
+    pub area: f64,
+    /// s — stroke [m]
+    #[input(name = "s_l", default = "1 m")]
+    pub stroke: f64,
+    /// V₀ — dead volume [m^3]
+    #[input(name = "V_1", default = "0.0003 m^3")]
+    pub volume: f64,
+    /// B — viscous friction [N*s/m]
+    #[input(name = "B_p", default = "1000 N*s/m")]
+    pub friction: f64,
+    /// β — bulk modulus [Pa]
+    #[input(name = "Beta_e", default = "1e9 Pa")]
+    pub bulk_modulus: f64,
+    /// c_l — leakage coefficient [m^3/(s*Pa)]
+    #[input(name = "c_leak", default = "1e-11 m^3/(s*Pa)")]
+    pub leakage: f64,
+    /// F₀ — force of the spring [N]
+    #[input(name = "F_0", default = "1000 N")]
+    pub spring_force: f64,
+    /// – — wave at the piston [Pa]
+    #[memory]
+    piston_wave: Memory,
+    /// – — wave of the leakage [Pa]
+    #[memory]
+    leak_wave: Memory,
+}
+
+/// Valve plate that joins the pistons of a machine to two kidneys, one half a turn after the other.
+///
+/// a = ∫ω dt;  for each piston the area A(a) that its port opens to either kidney, and
+/// q = 0.67·A·√(2·Δp/ρ), solved for its two ends alone. There is no rule for cavitation.
+///
+/// The area is that of two holes with rounded ends that slide over each other, with a groove in front
+/// of and behind the kidney, in the arc length from where the groove begins.
+#[component("hopsan.HydraulicValvePlate", q, constants = Count)]
+pub struct ValvePlate {
+    /// pistons
+    #[port(name = "P1", many)]
+    p1: Hydraulic,
+    /// first kidney
+    #[port(name = "PA")]
+    a: Hydraulic,
+    /// second kidney
+    #[port(name = "PB")]
+    b: Hydraulic,
+    /// a — angle of the block [rad]
+    #[output(name = "DEBUG1")]
+    angle: Signal,
+    /// – — area of the first piston to the second kidney [m^2]
+    #[output(name = "DEBUG2")]
+    area_b: Signal,
+    /// – — area of the third piston to the first kidney [m^2]
+    #[output(name = "DEBUG3")]
+    area_a: Signal,
+    /// φ — length of the kidneys, in degrees [–]
+    #[input(name = "phi_P", default = 160)]
+    pub kidney: f64,
+    /// φ₁ — length of the groove in front, in degrees [–]
+    #[input(name = "phi_1", default = 6)]
+    pub groove_1: f64,
+    /// φ₂ — length of the groove behind, in degrees [–]
+    #[input(name = "phi_2", default = 6)]
+    pub groove_2: f64,
+    /// Δα — radius of the rounded ends, in degrees [–]
+    #[input(name = "Delta_alpha", default = 5)]
+    pub rounding: f64,
+    /// α_f — length of each piston's port, in degrees [–]
+    #[input(name = "alpha_f", default = 30)]
+    pub port: f64,
+    /// R — radius of the circle that the kidneys lie on [m]
+    #[input(name = "R_f", default = "0.03 m")]
+    pub radius: f64,
+    /// θ₁ — angle that the grooves rise with, in degrees [–]
+    #[input(name = "theta_1", default = 6)]
+    pub rise: f64,
+    /// θ₂ — angle between the sides of the grooves, in degrees [–]
+    #[input(name = "theta_2", default = 90)]
+    pub opening: f64,
+    /// ρ — density of the oil [kg/m^3]
+    #[input(name = "rho", default = "870 kg/m^3")]
+    pub density: f64,
+    /// ω — speed of the block [rad/s]
+    #[input(name = "movement", default = "160 rad/s")]
+    pub speed: f64,
+    /// – — speed one step ago [rad/s]
+    #[memory]
+    speed_1: Memory,
+    /// – — angle one step ago [rad]
+    #[memory]
+    angle_1: Memory,
+}
+
+/// Swash plate that moves the pistons of a machine at a given speed.
+///
+/// a = ∫ω dt;  with a_i = a − θ₀ − 2π·i/N:  x_i = x₀ + r·tan(β)·sin(a_i),
+/// v_i = r·tan(β)·cos(a_i)·ω;  T = Σ F_i·r·tan(β)·cos(a_i)
+#[component("hopsan.MechanicSwashPlate", q)]
+pub struct SwashPlate {
+    /// pistons
+    #[port(name = "P1", many)]
+    p1: Translational,
+    /// T — torque that the pistons give [N*m]
+    #[output(name = "torque")]
+    torque: Signal,
+    /// r — radius of the circle that the pistons lie on [m]
+    #[input(name = "r", default = "0.05 m")]
+    pub radius: f64,
+    /// θ₀ — angle at which it starts [any]
+    #[input(name = "theta_offset", default = 0)]
+    pub offset: f64,
+    /// β — angle of the plate [rad]
+    #[input(name = "angle", default = "0 rad")]
+    pub tilt: f64,
+    /// ω — speed [rad/s]
+    #[input(name = "movement", default = "0 rad/s")]
+    pub speed: f64,
+    /// – — speed one step ago [rad/s]
+    #[memory]
+    speed_1: Memory,
+    /// – — angle one step ago [rad]
+    #[memory]
+    angle_1: Memory,
+    /// x₀ — middle of the pistons' travel [m]
+    #[memory]
+    middle: Memory,
+}
+
+/// Cylinder block with its pistons on a swash plate, and its shaft.
+///
+/// With a_i = −a₂ − θ₀ − 2π·i/N of the last step and l_i = r·tan(β)·cos(a_i):
+/// (J·s² + (B + Σ Z_i·l_i² + Z₂)·s)·a₂ = Σ c_i·l_i − c₂, the speed likewise;
+/// x_i = x₀ + r·tan(β)·sin(a_i),  v_i = −l_i·ω₂
+///
+/// The masses of the pistons have no effect.
+#[component("hopsan.MechanicCylinderBlockWithSwashPlate", q, constants = Block)]
+pub struct CylinderBlock {
+    /// pistons
+    #[port(name = "P1", many)]
+    p1: Translational,
+    /// shaft
+    #[port(name = "P2")]
+    shaft: Rotational,
+    /// T — torque of the shaft on the block [N*m]
+    #[output(name = "torque")]
+    torque: Signal,
+    /// ω — speed of the block [rad/s]
+    #[output(name = "movement")]
+    movement: Signal,
+    /// B — viscous friction [N*m*s/rad]
+    #[input(name = "B", default = "10 N*m*s/rad")]
+    pub friction: f64,
+    /// r — radius of the circle that the pistons lie on [m]
+    #[input(name = "r", default = "0.05 m")]
+    pub radius: f64,
+    /// θ₀ — angle at which it starts [any]
+    #[input(name = "theta_offset", default = 0)]
+    pub offset: f64,
+    /// β — angle of the plate [rad]
+    #[input(name = "angle", default = "0 rad")]
+    pub tilt: f64,
+    /// J — inertia of the block [kg*m^2]
+    #[parameter(name = "J", default = "0.1 kg*m^2")]
+    pub inertia: f64,
+    /// m_p — mass of each piston [kg]
+    #[parameter(name = "m_p", default = "0.001 kg")]
+    pub piston_mass: f64,
+    /// r_p — radius of each piston [m]
+    #[parameter(name = "r_p", default = "0.01 m")]
+    pub piston_radius: f64,
+    /// – — torque one step ago, for the angle [N*m]
+    #[memory]
+    torque_1: Memory,
+    /// – — torque two steps ago [N*m]
+    #[memory]
+    torque_2: Memory,
+    /// – — angle one step ago [rad]
+    #[memory]
+    angle_1: Memory,
+    /// – — angle two steps ago [rad]
+    #[memory]
+    angle_2: Memory,
+    /// – — torque one step ago, for the speed [N*m]
+    #[memory]
+    speed_torque_1: Memory,
+    /// – — speed one step ago [rad/s]
+    #[memory]
+    speed_1: Memory,
+    /// x₀ — middle of the pistons' travel [m]
+    #[memory]
+    middle: Memory,
+}
+
+impl PumpPiston {
+    const CHAMBER: Chamber =
+        Chamber { first: Self::P1, count: 1, waves: Self::PISTON_WAVE, floor: Floor::Inside };
+
+    /// The piston, with what the volume has more than A·(−x).
+    fn piston<T: Num>(io: &Step<'_, T>, volume: T) -> Piston<T, 1> {
+        Piston {
+            areas: [io.input(Self::AREA)],
+            dead_volumes: [volume],
+            stroke: io.input(Self::STROKE),
+            friction: io.input(Self::FRICTION),
+            bulk_modulus: io.input(Self::BULK_MODULUS),
+        }
+    }
+}
+
+impl Physics for PumpPiston {
+    const HAS_LAW: bool = false;
+    const ROLE: BalanceRole = BalanceRole::Storage;
+
+    fn prepare(&self, _: &Environment) -> Result<NoConstants<f64>, Refusal> {
+        Ok(NoConstants::new())
+    }
+
+    fn start<T: Num>(_: &NoConstants<T>, io: &mut Step<'_, T>) {
+        let piston = Self::piston(io, io.input(Self::VOLUME));
+        let (x, v) = (io.displacement(Self::ROD), io.flow(Self::ROD));
+        let z = piston.impedances(&[Self::CHAMBER], x, T::one(), io.dt);
+        let leak = io.input(Self::LEAKAGE) * io.effort(Self::P1);
+        Self::CHAMBER.start(io, z[0], piston.displaced(v)[0], -z[0] * leak);
+        let wave = piston.force([io.memory(Self::PISTON_WAVE)]) + io.input(Self::SPRING_FORCE);
+        io.set_wave(Self::ROD, wave, piston.resistance(z));
+    }
+
+    #[inline]
+    fn step<T: Num>(_: &NoConstants<T>, io: &mut Step<'_, T>) {
+        let half = io.input(Self::AREA) * io.input(Self::STROKE) * 0.5;
+        let piston = Self::piston(io, io.input(Self::VOLUME) + half);
+        let (x, v) = (io.displacement(Self::ROD), io.flow(Self::ROD));
+        let leakage = io.input(Self::LEAKAGE);
+        let leak = leakage * Self::CHAMBER.leakage_wave(io)
+            / (leakage * Self::CHAMBER.impedance(io) + 1.0);
+        let z = piston.impedances(&[Self::CHAMBER], x, io.dry(Self::ROD), io.dt);
+        let wave = Self::CHAMBER.step(io, z[0], piston.displaced(v)[0], -leak);
+        let wave = piston.force([wave]) + io.input(Self::SPRING_FORCE);
+        io.set_wave(Self::ROD, wave, piston.resistance(z));
+    }
+}
+
+/// How many pistons there are.
+#[derive(Clone, Copy, Debug, Constants)]
+pub struct Count<T> {
+    pistons: usize,
+    numbers: NoConstants<T>,
+}
+
+/// The opening between a piston's port and a kidney, all lengths along the arc.
+struct Kidney<T> {
+    /// Length of the kidney.
+    length: T,
+    /// Lengths of the grooves in front and behind.
+    grooves: [T; 2],
+    /// Radius of the rounded ends.
+    r: T,
+    /// Length of the port.
+    port: T,
+    /// tan of the angle that the grooves rise with.
+    rise: T,
+    /// tan of half the angle between their sides.
+    opening: T,
+}
+
+impl<T: Num> Kidney<T> {
+    /// Area that two circles of the rounded ends' radius share, their centres `d` apart.
+    fn lens(&self, d: T) -> T {
+        let r = self.r;
+        let angle = (d / (r * 2.0)).apply(|x| (x.acos(), -1.0 / (1.0 - x * x).sqrt()));
+        r * r * angle * 2.0 - d * (r * r * 4.0 - d * d).max(T::zero()).sqrt() * 0.5
+    }
+
+    /// Area of a groove after a length, of which `share` is the ratio of the grooves' lengths.
+    fn groove(&self, length: T, share: T) -> T {
+        let square = length * length * self.rise * self.opening;
+        (square * self.rise).min(square * share)
+    }
+
+    /// Area at an arc length from where the groove in front begins.
+    fn area(&self, x: T) -> T {
+        let [g1, g2] = self.grooves;
+        let (zero, one, r, port) = (T::zero(), T::one(), self.r, self.port);
+        let diameter = r * 2.0;
+        let circle = r * r * PI;
+        let kidney_end = g1 + self.length;
+        let whole = |g: T| g * g * self.rise * self.rise * self.opening;
+        let mut area = zero;
+        let mut open = !one.lt(zero);
+        // The first of the stretches that holds x counts.
+        let mut stretch = |from: T, to: T, value: &dyn Fn() -> T| {
+            let here = open & x.ge(from) & x.le(to);
+            if here.any() {
+                area = T::select(here, value(), area);
+                open = open & !here;
+            }
+        };
+        stretch(zero, g1, &|| self.groove(x, one));
+        stretch(g1, g1 + diameter, &|| whole(g1) + self.lens(diameter - x + g1));
+        stretch(g1 + diameter, port, &|| whole(g1) + circle + (x - g1 - diameter) * diameter);
+        stretch(port, port + g1, &|| {
+            self.groove(g1 + port - x, one) + circle + (x - g1 - diameter) * diameter
+        });
+        stretch(port + g1, kidney_end, &|| circle + (port - diameter) * diameter);
+        let leaving = || circle + (port - diameter + kidney_end - x) * diameter;
+        stretch(kidney_end, kidney_end + g2, &|| leaving() + self.groove(x - kidney_end, g2 / g1));
+        stretch(kidney_end + g2, kidney_end + port - diameter, &|| leaving() + whole(g2));
+        stretch(kidney_end + port - diameter, kidney_end + port, &|| {
+            self.lens(x - kidney_end - port + diameter) + whole(g2)
+        });
+        stretch(kidney_end + port, kidney_end + port + g2, &|| {
+            self.groove(port - x + kidney_end + g2, g2 / g1)
+        });
+        area
+    }
+}
+
+fn tan<T: Num>(x: T) -> T {
+    x.sin() / x.cos()
+}
+
+/// What is left of x after whole turns of 360 towards zero.
+fn within_turn<T: Num>(x: T) -> T {
+    let turns = (x.abs() / 360.0).floor().with_sign_of(x);
+    x - turns * 360.0
+}
+
+impl ValvePlate {
+    const ANGLE_OF_BLOCK: Integrator = Integrator(Self::SPEED_1);
+    /// C_q of the openings.
+    const FLOW_COEFFICIENT: f64 = 0.67;
+}
+
+impl Physics for ValvePlate {
+    const HAS_LAW: bool = false;
+
+    fn prepare(&self, environment: &Environment) -> Result<Count<f64>, Refusal> {
+        let pistons = environment.places.first().copied().unwrap_or(0);
+        Ok(Count { pistons, numbers: NoConstants::new() })
+    }
+
+    fn start<T: Num>(_: &Count<T>, io: &mut Step<'_, T>) {
+        Self::ANGLE_OF_BLOCK.start(io, T::zero(), T::zero());
+    }
+
+    #[inline]
+    fn step<T: Num>(k: &Count<T>, io: &mut Step<'_, T>) {
+        let degree = PI / 180.0;
+        let arc = io.input(Self::RADIUS) * degree;
+        let [length, g1, g2, r, port] =
+            [Self::KIDNEY, Self::GROOVE_1, Self::GROOVE_2, Self::ROUNDING, Self::PORT]
+                .map(|i| io.input(i));
+        let begin = -(length * 0.5) - g1 - r + 90.0;
+        let kidney = Kidney {
+            length: length * arc,
+            grooves: [g1 * arc, g2 * arc],
+            r: r * arc,
+            port: port * arc,
+            rise: tan(io.input(Self::RISE) * degree),
+            opening: tan(io.input(Self::OPENING) * (0.5 * degree)),
+        };
+        let speed = io.input(Self::SPEED);
+        let angle = Self::ANGLE_OF_BLOCK.step(io, speed);
+        let degrees = angle / degree;
+        let back = degrees.lt(T::zero());
+        let area = |piston: usize, behind: f64| {
+            let start = piston as f64 * 360.0 / k.pistons as f64 + behind;
+            let x = within_turn(degrees.abs() - start - begin);
+            kidney.area(T::select(back, -x + 360.0, x) * arc)
+        };
+        let gain = (T::of(2.0) / io.input(Self::DENSITY)).sqrt() * Self::FLOW_COEFFICIENT;
+        let (a, b) = (k.pistons, k.pistons + 1);
+        let ends = [End::at(io, a), End::at(io, b)];
+        let mut sums = [T::zero(); 2];
+        for i in 0..k.pistons {
+            let end = End::at(io, i);
+            let areas = [area(i, 0.0), area(i, 180.0)];
+            let to_a = turbulent(gain * areas[0], end, ends[0]);
+            let to_b = turbulent(gain * areas[1], end, ends[1]);
+            sums[0] += to_a;
+            sums[1] += to_b;
+            io.set_flow(i, -to_a - to_b);
+            if i == 0 {
+                io.set_output(Self::AREA_B, areas[1]);
+            }
+            if i == 2 {
+                io.set_output(Self::AREA_A, areas[0]);
+            }
+        }
+        io.set_flow(a, sums[0]);
+        io.set_flow(b, sums[1]);
+        io.set_output(Self::ANGLE, angle);
+    }
+}
+
+/// Mass that the pistons are said to have, for the stability of the lines at them, kg.
+const EQUIVALENT_MASS: f64 = 0.02;
+
+/// Where a piston is on a circle: its angle from the first one's.
+fn place(piston: usize, count: usize) -> f64 {
+    TAU / count as f64 * piston as f64
+}
+
+impl Physics for SwashPlate {
+    const HAS_LAW: bool = false;
+
+    fn prepare(&self, _: &Environment) -> Result<NoConstants<f64>, Refusal> {
+        Ok(NoConstants::new())
+    }
+
+    fn start<T: Num>(_: &NoConstants<T>, io: &mut Step<'_, T>) {
+        Integrator(Self::SPEED_1).start(io, T::zero(), T::zero());
+        for i in 0..io.port_count() {
+            io.bond_mut(i).dry = T::of(EQUIVALENT_MASS);
+        }
+        let middle = io.displacement(0);
+        io.set_memory(Self::MIDDLE, middle);
+    }
+
+    #[inline]
+    fn step<T: Num>(_: &NoConstants<T>, io: &mut Step<'_, T>) {
+        let lever = io.input(Self::RADIUS) * tan(io.input(Self::TILT));
+        let speed = io.input(Self::SPEED);
+        let angle = Integrator(Self::SPEED_1).step(io, speed) - io.input(Self::OFFSET);
+        let mut torque = T::zero();
+        for i in 0..io.port_count() {
+            let at = angle - place(i, io.port_count());
+            let arm = lever * at.cos();
+            let force = End::at(io, i).effort(arm * speed);
+            torque += force * arm;
+            let x = io.memory(Self::MIDDLE) + lever * at.sin();
+            io.set_motion(i, arm * speed, x, force);
+        }
+        io.set_output(Self::TORQUE, torque);
+    }
+}
+
+/// Constants of [`CylinderBlock`].
+#[derive(Clone, Copy, Debug, Constants)]
+pub struct Block<T> {
+    pistons: usize,
+    inertia: T,
+}
+
+impl CylinderBlock {
+    const TURN: SecondOrder = SecondOrder(Self::TORQUE_1);
+    const SPEED: FirstOrder = FirstOrder(Self::SPEED_TORQUE_1);
+}
+
+impl Physics for CylinderBlock {
+    const HAS_LAW: bool = false;
+
+    fn prepare(&self, environment: &Environment) -> Result<Block<f64>, Refusal> {
+        let pistons = environment.places.first().copied().unwrap_or(0);
+        Ok(Block { pistons, inertia: self.inertia })
+    }
+
+    fn start<T: Num>(k: &Block<T>, io: &mut Step<'_, T>) {
+        for i in 0..k.pistons {
+            io.bond_mut(i).dry = T::of(EQUIVALENT_MASS);
+        }
+        let (middle, shaft) = (io.displacement(0), k.pistons);
+        io.set_memory(Self::MIDDLE, middle);
+        let (torque, angle, speed) = (io.effort(shaft), io.displacement(shaft), io.flow(shaft));
+        Self::TURN.start(io, -torque, angle, T::zero());
+        Self::SPEED.start(io, -torque, speed);
+    }
+
+    #[inline]
+    fn step<T: Num>(k: &Block<T>, io: &mut Step<'_, T>) {
+        let shaft = End::at(io, k.pistons);
+        let lever = io.input(Self::RADIUS) * tan(io.input(Self::TILT));
+        let angle = -io.memory(Self::ANGLE_1) - io.input(Self::OFFSET);
+        let (mut torque, mut resistance) =
+            (-shaft.wave, io.input(Self::FRICTION) + shaft.impedance);
+        for i in 0..k.pistons {
+            let arm = lever * (angle - place(i, k.pistons)).cos();
+            torque += io.wave(i) * arm;
+            resistance += io.impedance(i) * arm * arm;
+        }
+        let (zero, one) = (T::zero(), T::one());
+        let turned = Self::TURN.free(io, [one, zero, zero], [zero, resistance, k.inertia], torque);
+        let speed = Self::SPEED.free(io, [one, zero], [resistance, k.inertia], torque);
+        for i in 0..k.pistons {
+            let at = angle - place(i, k.pistons);
+            let v = -(lever * at.cos() * speed);
+            let x = io.memory(Self::MIDDLE) + lever * at.sin();
+            let force = End::at(io, i).effort(v);
+            io.set_motion(i, v, x, force);
+        }
+        let force = shaft.effort(speed);
+        io.set_motion(k.pistons, speed, turned, force);
+        io.set_output(Self::TORQUE, -force);
+        io.set_output(Self::MOVEMENT, -speed);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use fluxline_core::testing::{Bench, Surroundings};
+
+    fn mount<M: Physics>(part: &M, inputs: &[(usize, f64)], places: &[usize]) -> Bench<M> {
+        let mut around = Surroundings::of::<M>(1e-5);
+        around.places = places.to_vec();
+        let mut bench = Bench::within(part, &around).unwrap();
+        for &(input, value) in inputs {
+            bench.input(input, value);
+        }
+        bench
+    }
+
+    #[test]
+    fn a_pump_piston_keeps_its_oil_but_for_the_leakage() {
+        let piston = PumpPiston {
+            area: 0.0,
+            stroke: 0.0,
+            volume: 0.0,
+            friction: 0.0,
+            bulk_modulus: 0.0,
+            leakage: 0.0,
+            spring_force: 0.0,
+        };
+        let inputs = [
+            (PumpPiston::AREA, 1e-4),
+            (PumpPiston::STROKE, 0.04),
+            (PumpPiston::VOLUME, 1e-5),
+            (PumpPiston::FRICTION, 10.0),
+            (PumpPiston::BULK_MODULUS, 1e9),
+            (PumpPiston::LEAKAGE, 1e-11),
+            (PumpPiston::SPRING_FORCE, 50.0),
+        ];
+        let mut bench = mount(&piston, &inputs, &[1, 1]);
+        bench.state.bonds[0].effort = 5e6;
+        bench.state.bonds[1].dry = EQUIVALENT_MASS;
+        bench.start();
+        assert!((bench.state.bonds[1].wave - (5e6 * 1e-4 + 50.0)).abs() < 1e-9);
+        let mean = |bench: &Bench<PumpPiston>| {
+            (bench.state.bonds[0].wave + bench.state.states[0] + bench.state.states[1]) / 3.0
+        };
+        bench.state.bonds[1].displacement = -0.01;
+        let volume = 1e-5 + 1e-4 * 0.03;
+        let (before, old_wave, old_z) =
+            (mean(&bench), bench.state.states[1], bench.state.bonds[0].impedance);
+        bench.impose_flow(0, 2e-6).impose_flow(1, 0.03).step();
+        let leak = 1e-11 * old_wave / (1.0 + 1e-11 * old_z);
+        let rise = 1e9 * 1e-5 / volume * (2e-6 + 1e-4 * 0.03 - leak);
+        assert!((mean(&bench) - before - rise).abs() < 1e-6 * rise.abs());
+    }
+
+    fn plate(speed: f64) -> Bench<ValvePlate> {
+        let plate = ValvePlate {
+            kidney: 0.0,
+            groove_1: 0.0,
+            groove_2: 0.0,
+            rounding: 0.0,
+            port: 0.0,
+            radius: 0.0,
+            rise: 0.0,
+            opening: 0.0,
+            density: 0.0,
+            speed: 0.0,
+        };
+        let inputs = [
+            (ValvePlate::KIDNEY, 120.0),
+            (ValvePlate::GROOVE_1, 6.0),
+            (ValvePlate::GROOVE_2, 6.0),
+            (ValvePlate::ROUNDING, 5.0),
+            (ValvePlate::PORT, 30.0),
+            (ValvePlate::RADIUS, 0.03),
+            (ValvePlate::RISE, 6.0),
+            (ValvePlate::OPENING, 90.0),
+            (ValvePlate::DENSITY, 870.0),
+            (ValvePlate::SPEED, speed),
+        ];
+        let mut bench = mount(&plate, &inputs, &[9, 1, 1]);
+        bench.start();
+        bench
+    }
+
+    #[test]
+    fn an_open_kidney_has_the_area_of_the_port_and_no_oil_is_lost() {
+        let mut bench = plate(1000.0);
+        // Full area of a port with rounded ends: π·r² + 2·r·(L − 2·r).
+        let arc = 0.03 * PI / 180.0;
+        let (r, length) = (5.0 * arc, 30.0 * arc);
+        let full = PI * r * r + 2.0 * r * (length - 2.0 * r);
+        let (mut most, mut last) = (0.0f64, 0.0);
+        for _ in 0..700 {
+            for i in 0..9 {
+                bench.line(i, 1e6 + 1e5 * i as f64, 1e10);
+            }
+            bench.line(9, 2e7, 1e8).line(10, 1e5, 1e8).step();
+            let sum: f64 = (0..11).map(|i| bench.flow(i)).sum();
+            assert!(sum.abs() < 1e-15);
+            let area = bench.output(ValvePlate::AREA_A);
+            // 0.01 rad per step: 0.3 mm of arc times the width of 2·r, and a little in the grooves.
+            assert!((area - last).abs() < 1.5 * 2.0 * r * 0.03 * 0.01, "{area} {last}");
+            most = most.max(area);
+            last = area;
+        }
+        assert!((most / full - 1.0).abs() < 1e-12);
+    }
+
+    #[test]
+    fn a_swash_plate_takes_the_power_that_the_pistons_give() {
+        let plate = SwashPlate { radius: 0.0, offset: 0.0, tilt: 0.0, speed: 0.0 };
+        let inputs =
+            [(SwashPlate::RADIUS, 0.04), (SwashPlate::TILT, 0.2), (SwashPlate::SPEED, 90.0)];
+        let mut bench = mount(&plate, &inputs, &[7]);
+        bench.start();
+        for _ in 0..20 {
+            for i in 0..7 {
+                bench.line(i, 100.0 * i as f64, 30.0);
+            }
+            bench.step();
+            let power: f64 = (0..7).map(|i| bench.effort(i) * bench.flow(i)).sum();
+            assert!((bench.output(SwashPlate::TORQUE) * 90.0 - power).abs() < 1e-9);
+        }
+        assert_eq!(bench.state.bonds[3].dry, EQUIVALENT_MASS);
+    }
+
+    #[test]
+    fn a_block_turns_its_pistons_forces_into_torque() {
+        let block = CylinderBlock {
+            friction: 0.0,
+            radius: 0.0,
+            offset: 0.0,
+            tilt: 0.0,
+            inertia: 0.1,
+            piston_mass: 1.0,
+            piston_radius: 1.0,
+        };
+        let inputs = [
+            (CylinderBlock::FRICTION, 2.0),
+            (CylinderBlock::RADIUS, 0.04),
+            (CylinderBlock::TILT, 0.2),
+        ];
+        let mut bench = mount(&block, &inputs, &[3, 1]);
+        bench.start();
+        let forces = [900.0, 100.0, 400.0];
+        for (i, force) in forces.into_iter().enumerate() {
+            bench.line(i, force, 0.0);
+        }
+        bench.line(3, 1.0, 0.0).step();
+        let lever = 0.04 * 0.2f64.tan();
+        let torque: f64 =
+            (0..3).map(|i| forces[i] * lever * (TAU / 3.0 * i as f64).cos()).sum::<f64>() - 1.0;
+        // J·ω' + B·ω = T from rest, by the bilinear rule.
+        let expected = 1e-5 * torque / (2.0 * 0.1 + 2.0 * 1e-5);
+        assert!((bench.flow(3) / expected - 1.0).abs() < 1e-9);
+        assert!((bench.flow(1) + lever * (TAU / 3.0).cos() * bench.flow(3)).abs() < 1e-15);
+        assert_eq!(bench.output(CylinderBlock::TORQUE), -1.0);
+    }
+}

@@ -1,0 +1,407 @@
+//! Machines between gas and a shaft.
+
+use super::set_gas;
+use crate::blocks::{End, signed_root_inverse, solve};
+use crate::hydraulic::piston_load::{Past, Shaft};
+use fluxline_core::component;
+use fluxline_core::component::{ComponentType, Environment, NoConstants, Physics, Refusal, Step};
+use fluxline_core::number::{Dual, Num};
+use std::f64::consts::TAU;
+
+/// The types of this file.
+pub const TYPES: &[ComponentType] =
+    &[ComponentType::of::<Machine>(), ComponentType::of::<TurboMachine>()];
+
+/// Displacement machine for gas with the inertia of its shaft.
+///
+/// J·ω̇ = D·(p₁ − p₂) − M − B·ω, D = D_m/2π;  q_m2 = −q_m1 = ρ·(D·ω + C·(p₁ − p₂)) with the density
+/// upstream, p₁/(R·(T₁ + 1 K)) forwards and p₂/(R·T₂) backwards;  energy flows c_p·q_m·T_u, less the
+/// shaft power M·ω where the gas leaves
+///
+/// Angle and speed are two recursions of their own. Pressures are not below 0.
+#[component("hopsan.PneumaticMachine", q)]
+pub struct Machine {
+    /// inlet
+    #[port(name = "Pp1")]
+    p1: Pneumatic,
+    /// outlet
+    #[port(name = "Pp2")]
+    p2: Pneumatic,
+    /// shaft
+    #[port(name = "Pmr1")]
+    shaft: Rotational,
+    /// D_m — displacement per revolution, read at the start [m³]
+    #[input(name = "Dm", default = "5e-5 m^3")]
+    pub displacement: f64,
+    /// C — leakage, read at the start [m³/(s*Pa)]
+    #[input(name = "Cim", default = "0 m^3/(s*Pa)")]
+    pub leakage: f64,
+    /// B — viscous friction, read at the start [N*m*s]
+    #[input(name = "Bm", default = "0 N*m*s")]
+    pub friction: f64,
+    /// J — inertia, read at the start [kg*m^2]
+    #[input(name = "Jm", default = "0.1 kg*m^2")]
+    pub inertia: f64,
+    /// R — gas constant, read at the start [J/(kg*K)]
+    #[input(name = "R", default = "287 J/(kg*K)")]
+    pub gas_constant: f64,
+    /// c_v — heat capacity at constant volume, read at the start [J/(kg*K)]
+    #[input(name = "cv", default = "718 J/(kg*K)")]
+    pub heat_capacity: f64,
+    /// D — displacement per radian [m³]
+    #[memory]
+    kept_displacement: Memory,
+    /// C — leakage [m³/(s*Pa)]
+    #[memory]
+    kept_leakage: Memory,
+    /// B — viscous friction [N*m*s]
+    #[memory]
+    kept_friction: Memory,
+    /// J — inertia [kg*m^2]
+    #[memory]
+    kept_inertia: Memory,
+    /// R — gas constant [J/(kg*K)]
+    #[memory]
+    kept_gas: Memory,
+    /// c_p — heat capacity at constant pressure [J/(kg*K)]
+    #[memory]
+    kept_capacity: Memory,
+    /// – — part of the angle that the last step decides, negated [rad]
+    #[memory]
+    delayed_1: Memory,
+    /// – — part of the angle that the step before it decides, negated [rad]
+    #[memory]
+    delayed_2: Memory,
+    /// – — what `delayed_2` becomes after the next step [rad]
+    #[memory]
+    waiting: Memory,
+    /// – — part of the speed that the last step decides, negated [rad/s]
+    #[memory]
+    delayed_speed: Memory,
+}
+
+impl Machine {
+    fn rotor<T: Num>(io: &Step<'_, T>) -> Shaft<T> {
+        Shaft {
+            past: Past(Self::DELAYED_1),
+            inertia: io.memory(Self::KEPT_INERTIA),
+            friction: io.memory(Self::KEPT_FRICTION),
+        }
+    }
+}
+
+impl Physics for Machine {
+    const HAS_LAW: bool = false;
+
+    fn prepare(&self, _: &Environment) -> Result<NoConstants<f64>, Refusal> {
+        Ok(NoConstants::new())
+    }
+
+    fn start<T: Num>(_: &NoConstants<T>, io: &mut Step<'_, T>) {
+        let d = io.input(Self::DISPLACEMENT) / TAU;
+        let capacity = io.input(Self::HEAT_CAPACITY) + io.input(Self::GAS_CONSTANT);
+        for (kept, value) in [
+            (Self::KEPT_DISPLACEMENT, d),
+            (Self::KEPT_LEAKAGE, io.input(Self::LEAKAGE)),
+            (Self::KEPT_FRICTION, io.input(Self::FRICTION)),
+            (Self::KEPT_INERTIA, io.input(Self::INERTIA)),
+            (Self::KEPT_GAS, io.input(Self::GAS_CONSTANT)),
+            (Self::KEPT_CAPACITY, capacity),
+        ] {
+            io.set_memory(kept, value);
+        }
+        let moment = io.effort(Self::SHAFT) - d * (io.effort(Self::P1) - io.effort(Self::P2));
+        let (angle, speed) = (io.displacement(Self::SHAFT), io.flow(Self::SHAFT));
+        Self::rotor(io).start(io, moment, angle, speed);
+    }
+
+    #[inline]
+    fn step<T: Num>(_: &NoConstants<T>, io: &mut Step<'_, T>) {
+        let (c, zero) = (Dual::constant, Dual::<T>::zero());
+        let ends = [End::at(io, Self::P1), End::at(io, Self::P2)];
+        let shaft = End::at(io, Self::SHAFT);
+        let (t1, t2) = (io.dry(Self::P1), io.dry(Self::P2));
+        let (d, leakage) = (io.memory(Self::KEPT_DISPLACEMENT), io.memory(Self::KEPT_LEAKAGE));
+        let (gas, capacity) = (io.memory(Self::KEPT_GAS), io.memory(Self::KEPT_CAPACITY));
+        let densities = [((t1 + 1.0) * gas).recip(), (t2 * gas).recip()];
+        let rotor = Self::rotor(io);
+        let (given, gain) = rotor.speed(io);
+        // ω = given − gain·(c₃ + Z₃·ω − D·Δp), solved for ω.
+        let share = (T::one() + gain * shaft.impedance).recip();
+        let rest = (given - gain * shaft.wave) * share;
+        let speed = |p: &[Dual<T>; 2]| c(rest) + c(gain * d * share) * (p[0] - p[1]);
+        // Mass flow and energy flows.
+        let flows = |p: &[Dual<T>; 2]| {
+            let w = speed(p);
+            let volume = c(d) * w + c(leakage) * (p[0] - p[1]);
+            let forwards = volume.gt(zero);
+            let density = Dual::select(forwards, c(densities[0]) * p[0], c(densities[1]) * p[1]);
+            let q = density * volume;
+            let heat = c(capacity) * q * Dual::select(forwards, c(t1), c(t2));
+            let power = (c(shaft.wave) + c(shaft.impedance) * w) * w;
+            let backwards = volume.lt(zero);
+            let out1 = -heat - Dual::select(backwards, power, zero);
+            let out2 = heat - Dual::select(forwards, power, zero);
+            (q, [out1, out2])
+        };
+        let pressure =
+            |i: usize, energy: Dual<T>| (c(ends[i].wave) + c(ends[i].impedance) * energy).max(zero);
+        let guess = [io.effort(Self::P1), io.effort(Self::P2)];
+        let p = solve(io, guess, [1e3; 2], |p| {
+            let (_, energy) = flows(p);
+            [p[0] - pressure(0, energy[0]), p[1] - pressure(1, energy[1])]
+        });
+        let known = p.map(c);
+        let (q, energy) = flows(&known);
+        let w = speed(&known).value;
+        set_gas(io, Self::P1, energy[0].value, -q.value, p[0]);
+        set_gas(io, Self::P2, energy[1].value, q.value, p[1]);
+        let moment = shaft.effort(w) - d * (p[0] - p[1]);
+        let angle = rotor.finish(io, moment, w);
+        io.set_motion(Self::SHAFT, w, angle, shaft.effort(w));
+    }
+}
+
+/// Turbo machine for gas with the inertia of its shaft.
+///
+/// q_m = A₂·ρ·s(2·(Δp + h)/(k_l·ρ₂)), Δp = p₁ − p₂, with the density ρ upstream, the smooth root
+/// s(x) = x/(10⁶ m⁴/s⁴ + x²)^¼ and the head h = ρ·|ω|·(−d²/4·ω − q_m·cot β₂·ρ/(2π·b·ρ₂));
+/// J·ω̇ = −M − B·ω − (q_m − K·ρ·Δp)·(k_l/2·ρ₁·q_m·|q_m|/(ρ₂·A₂)² − Δp)/(|ω| + 0.001 rad/s);
+/// ρ_i = p_i/(R·(T_i + 1 K));  energy flows c_p·q_m·T_u, less q_m·Δp where the gas leaves
+///
+/// The angle of the shaft is not computed. Pressures are not below 0.
+#[component("hopsan.PneumaticTurboMachineJ", q)]
+pub struct TurboMachine {
+    /// inlet
+    #[port(name = "Pp1")]
+    p1: Pneumatic,
+    /// outlet
+    #[port(name = "Pp2")]
+    p2: Pneumatic,
+    /// shaft
+    #[port(name = "Pmr1")]
+    shaft: Rotational,
+    /// q₂ — volume flow at the outlet [m³/s]
+    #[output(name = "q2")]
+    volume_flow: Signal,
+    /// k_l — loss coefficient, read at the start [–]
+    #[input(name = "kl", default = 1)]
+    pub loss: f64,
+    /// b — width of the wheel, read at the start [m]
+    #[input(name = "b", default = "0.02 m")]
+    pub width: f64,
+    /// d — diameter of the wheel, read at the start [m]
+    #[input(name = "d", default = "0.26 m")]
+    pub diameter: f64,
+    /// β₂ — angle of the blades at the outlet, read at the start [rad]
+    #[input(name = "beta2", default = "1.59 rad")]
+    pub blade_angle: f64,
+    /// A₁ — area of the inlet, without effect [m²]
+    #[input(name = "A1", default = "4e-4 m^2")]
+    pub inlet_area: f64,
+    /// A₂ — area of the outlet, read at the start [m²]
+    #[input(name = "A2", default = "4e-4 m^2")]
+    pub outlet_area: f64,
+    /// – — density, without effect [kg/m³]
+    #[input(name = "rho", default = "870 kg/m^3")]
+    pub density: f64,
+    /// K — leakage, read at the start [m³/(s*Pa)]
+    #[input(name = "Kcp", default = "1e-9 m^3/(s*Pa)")]
+    pub leakage: f64,
+    /// B — viscous friction, read at the start [N*m*s]
+    #[input(name = "Bm", default = "1 N*m*s")]
+    pub friction: f64,
+    /// J — inertia, read at the start [kg*m^2]
+    #[input(name = "Jm", default = "0.1 kg*m^2")]
+    pub inertia: f64,
+    /// R — gas constant, read at the start [J/(kg*K)]
+    #[input(name = "R", default = "287 J/(kg*K)")]
+    pub gas_constant: f64,
+    /// c_v — heat capacity at constant volume, read at the start [J/(kg*K)]
+    #[input(name = "cv", default = "718 J/(kg*K)")]
+    pub heat_capacity: f64,
+    /// k_l — loss coefficient [–]
+    #[memory]
+    kept_loss: Memory,
+    /// – — head of the rim, d²/4 [m²]
+    #[memory]
+    kept_rim: Memory,
+    /// – — slip of the blades, cot β₂/(2π·b) [1/m]
+    #[memory]
+    kept_slip: Memory,
+    /// A₂ — area of the outlet [m²]
+    #[memory]
+    kept_area: Memory,
+    /// K — leakage [m³/(s*Pa)]
+    #[memory]
+    kept_leakage: Memory,
+    /// B — viscous friction [N*m*s]
+    #[memory]
+    kept_friction: Memory,
+    /// J — inertia [kg*m^2]
+    #[memory]
+    kept_inertia: Memory,
+    /// R — gas constant [J/(kg*K)]
+    #[memory]
+    kept_gas: Memory,
+    /// c_p — heat capacity at constant pressure [J/(kg*K)]
+    #[memory]
+    kept_capacity: Memory,
+    /// – — part of the speed that the last step decides, negated [rad/s]
+    #[memory]
+    delayed_speed: Memory,
+}
+
+/// Square of speed at which the flow of the turbo machine turns turbulent, m²/s².
+const LAMINAR: f64 = 1000.0;
+
+/// The turbo machine's numbers in a step.
+struct Wheel<T> {
+    loss: T,
+    rim: T,
+    slip: T,
+    area: T,
+    leakage: T,
+    /// Density per pressure at both ports.
+    densities: [T; 2],
+}
+
+impl<T: Num> Wheel<T> {
+    fn at(io: &Step<'_, T>) -> Self {
+        type Turbo = TurboMachine;
+        let m = |i| io.memory(i);
+        Self {
+            loss: m(Turbo::KEPT_LOSS),
+            rim: m(Turbo::KEPT_RIM),
+            slip: m(Turbo::KEPT_SLIP),
+            area: m(Turbo::KEPT_AREA),
+            leakage: m(Turbo::KEPT_LEAKAGE),
+            densities: [Turbo::P1, Turbo::P2]
+                .map(|port| ((io.dry(port) + 1.0) * m(Turbo::KEPT_GAS)).recip()),
+        }
+    }
+
+    /// Densities at both ports.
+    #[inline(always)]
+    fn densities(&self, p: [Dual<T>; 2]) -> [Dual<T>; 2] {
+        std::array::from_fn(|i| Dual::constant(self.densities[i]) * p[i])
+    }
+
+    /// Moment of the gas against the shaft, for a mass flow and the density upstream.
+    #[inline(always)]
+    fn moment(&self, q: Dual<T>, upstream: Dual<T>, w: Dual<T>, p: [Dual<T>; 2]) -> Dual<T> {
+        let (c, drop) = (Dual::constant, p[0] - p[1]);
+        let density = self.densities(p);
+        let outlet = q / (density[1] * c(self.area));
+        let loss = c(self.loss * 0.5) * density[0] * outlet * outlet.abs();
+        (q - c(self.leakage) * upstream * drop) * (loss - drop) / (w.abs() + 0.001)
+    }
+
+    /// Pressure that the wheel adds to the drop.
+    #[inline(always)]
+    fn head(&self, q: Dual<T>, upstream: Dual<T>, w: Dual<T>, outlet: Dual<T>) -> Dual<T> {
+        let c = Dual::constant;
+        -(upstream * w.abs() * (c(self.rim) * w + q * c(self.slip) * upstream / outlet))
+    }
+}
+
+impl TurboMachine {
+    fn remember<T: Num>(io: &mut Step<'_, T>, moment: T, w: T) {
+        let (j, b) = (io.memory(Self::KEPT_INERTIA), io.memory(Self::KEPT_FRICTION) * io.dt);
+        io.set_memory(Self::DELAYED_SPEED, (moment * io.dt - (j * 2.0 - b) * w) / (j * 2.0 + b));
+    }
+}
+
+impl Physics for TurboMachine {
+    const HAS_LAW: bool = false;
+
+    fn prepare(&self, _: &Environment) -> Result<NoConstants<f64>, Refusal> {
+        Ok(NoConstants::new())
+    }
+
+    fn start<T: Num>(_: &NoConstants<T>, io: &mut Step<'_, T>) {
+        let u = |i| io.input(i);
+        let angle = u(Self::BLADE_ANGLE);
+        for (kept, value) in [
+            (Self::KEPT_LOSS, u(Self::LOSS)),
+            (Self::KEPT_RIM, u(Self::DIAMETER).squared() * 0.25),
+            (Self::KEPT_SLIP, angle.cos() / (angle.sin() * u(Self::WIDTH) * TAU)),
+            (Self::KEPT_AREA, u(Self::OUTLET_AREA)),
+            (Self::KEPT_LEAKAGE, u(Self::LEAKAGE)),
+            (Self::KEPT_FRICTION, u(Self::FRICTION)),
+            (Self::KEPT_INERTIA, u(Self::INERTIA)),
+            (Self::KEPT_GAS, u(Self::GAS_CONSTANT)),
+            (Self::KEPT_CAPACITY, u(Self::HEAT_CAPACITY) + u(Self::GAS_CONSTANT)),
+        ] {
+            io.set_memory(kept, value);
+        }
+        let (wheel, c) = (Wheel::at(io), Dual::constant);
+        let p = [c(io.effort(Self::P1)), c(io.effort(Self::P2))];
+        let (q, w) = (c(io.displacement(Self::P2)), c(io.flow(Self::SHAFT)));
+        let density = wheel.densities(p);
+        let upstream = Dual::select(q.gt(Dual::zero()), density[0], density[1]);
+        let moment = wheel.moment(q, upstream, w, p).value + io.effort(Self::SHAFT);
+        Self::remember(io, moment, w.value);
+    }
+
+    #[inline]
+    fn step<T: Num>(_: &NoConstants<T>, io: &mut Step<'_, T>) {
+        let (c, zero) = (Dual::constant, Dual::<T>::zero());
+        let wheel = Wheel::at(io);
+        let ends = [End::at(io, Self::P1), End::at(io, Self::P2)];
+        let shaft = End::at(io, Self::SHAFT);
+        let temperatures = [io.dry(Self::P1), io.dry(Self::P2)];
+        let capacity = io.memory(Self::KEPT_CAPACITY);
+        let (j, b) = (io.memory(Self::KEPT_INERTIA), io.memory(Self::KEPT_FRICTION));
+        let gain = (j * 2.0 + b * io.dt).recip() * io.dt;
+        let delayed = io.memory(Self::DELAYED_SPEED);
+        // Mass flow and density upstream, for the speed y = q_m/(A₂·ρ).
+        let flow = |y: Dual<T>, p: [Dual<T>; 2]| {
+            let density = wheel.densities(p);
+            let upstream = Dual::select(y.gt(zero), density[0], density[1]);
+            (c(wheel.area) * upstream * y, upstream)
+        };
+        let energies = |q: Dual<T>, p: [Dual<T>; 2]| {
+            let drop = p[0] - p[1];
+            let [h1, h2] = temperatures.map(|t| c(capacity * t));
+            [
+                -(q * Dual::select(q.ge(zero), h1, h2 + drop)),
+                q * Dual::select(q.le(zero), h2, h1 - drop),
+            ]
+        };
+        let pressure =
+            |i: usize, energy: Dual<T>| (c(ends[i].wave) + c(ends[i].impedance) * energy).max(zero);
+        let moment = |q: Dual<T>, upstream: Dual<T>, w: Dual<T>, p: [Dual<T>; 2]| {
+            c(shaft.wave) + c(shaft.impedance) * w + wheel.moment(q, upstream, w, p)
+        };
+        let old = [io.effort(Self::P1), io.effort(Self::P2)];
+        let q = io.displacement(Self::P2);
+        let upstream = T::select(q.gt(T::zero()), old[0], old[1])
+            * T::select(q.gt(T::zero()), wheel.densities[0], wheel.densities[1]);
+        let guess = [q / (wheel.area * upstream), io.flow(Self::SHAFT), old[0], old[1]];
+        let [y, w, p1, p2] = solve(io, guess, [1.0, 1.0, 1e3, 1e3], |&[y, w, p1, p2]| {
+            let p = [p1, p2];
+            let (q, upstream) = flow(y, p);
+            let outlet = c(wheel.densities[1]) * p2;
+            let needed = signed_root_inverse(y, c(T::of(LAMINAR))) * c(wheel.loss * 0.5) * outlet;
+            let energy = energies(q, p);
+            [
+                needed - (p1 - p2) - wheel.head(q, upstream, w, outlet),
+                w + c(delayed) + c(gain) * moment(q, upstream, w, p),
+                p1 - pressure(0, energy[0]),
+                p2 - pressure(1, energy[1]),
+            ]
+        });
+        let p = [c(p1), c(p2)];
+        let (q, upstream) = flow(c(y), p);
+        let energy = energies(q, p);
+        let moment = moment(q, upstream, c(w), p).value;
+        let q = q.value;
+        set_gas(io, Self::P1, energy[0].value, -q, p1);
+        set_gas(io, Self::P2, energy[1].value, q, p2);
+        Self::remember(io, moment, w);
+        let angle = io.displacement(Self::SHAFT);
+        io.set_motion(Self::SHAFT, w, angle, shaft.effort(w));
+        io.set_output(Self::VOLUME_FLOW, q / (wheel.densities[1] * p2));
+    }
+}
