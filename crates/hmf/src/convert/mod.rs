@@ -7,6 +7,7 @@
 //! under `[data]`.
 
 mod nets;
+mod script;
 mod text;
 mod types;
 
@@ -100,6 +101,8 @@ struct Spot<'a> {
     path: &'a str,
     /// What stands before the keys of its system.
     prefix: &'a str,
+    /// Folder against which its file names are relative.
+    folder: &'a Path,
     /// Inputs that a signal drives.
     driven: &'a HashSet<&'a str>,
     is_connected: bool,
@@ -194,7 +197,8 @@ impl Writer<'_> {
                 Object::Component(component) => {
                     let driven = driven.get(&index).unwrap_or(&nothing);
                     let is_connected = connected.contains(&index);
-                    let place = Spot { path, prefix, driven, is_connected, shared: &shared };
+                    let (folder, shared) = (&system.folder, &shared);
+                    let place = Spot { path, prefix, folder, driven, is_connected, shared };
                     let given = match values.objects.get(index) {
                         Some(ObjectValues::Component(given)) => &given[..],
                         _ => &[],
@@ -299,7 +303,7 @@ impl Writer<'_> {
     }
 
     fn component(&mut self, component: &Component, given: &[Evaluated], spot: &Spot) {
-        let &Spot { path, prefix, driven, is_connected, shared } = spot;
+        let &Spot { path, prefix, folder, driven, is_connected, shared } = spot;
         let Some(declaration) = declaration(self.registry, &component.typename) else {
             if is_connected {
                 let entry = self.unsupported.entry(component.typename.clone());
@@ -342,6 +346,12 @@ impl Writer<'_> {
                 };
                 let _ = writeln!(self.out, "{} = {text}{comment}", key(parameter.name));
             }
+        }
+        if declaration.parameter("program").is_some()
+            && let Some(Value::Text(file)) = by_name.get("scriptfile").map(|given| &given.value)
+            && let Some(program) = self.program(component, file, folder)
+        {
+            let _ = writeln!(self.out, "program = {}", quoted(&program));
         }
         let starts = self.start_values(declaration, given);
         if !starts.is_empty() {

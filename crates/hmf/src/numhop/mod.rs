@@ -23,8 +23,11 @@
 //! Names may hold dots (`self.p`, `valve.P1.Pressure`); whoever evaluates decides what they mean. `pi` is a constant.
 
 mod parse;
+mod polish;
 #[cfg(test)]
 mod tests;
+
+pub use polish::Unusable;
 
 use std::fmt;
 use std::ops::Range;
