@@ -244,6 +244,45 @@ const OTHERWISE: &[(Code, Otherwise)] = &[
     (Code::Cavitation, Run(&["run", "suction.toml", "--json"], 0)),
     (Code::LimitHit, Run(&["run", "cylinder.toml", "--json"], 0)),
     (Code::JoinedCPorts, Reserved),
+    // Imported models, by the tests of their crate.
+    (Code::InvalidXml, Test("hmf::format::broken_xml_is_refused_with_its_line")),
+    (Code::NotAnImport, Test("hmf::format::a_file_of_another_kind_is_refused")),
+    (Code::ImportedEnd, Test("hmf::format::odd_values_are_read_as_meant_with_a_warning")),
+    (
+        Code::ExternalSystem,
+        Test("hmf::format::external_systems_that_are_missing_or_go_in_a_circle_are_told_once"),
+    ),
+    (
+        Code::BadExpression,
+        Test("hmf::parameters::errors_in_expressions_name_the_parameter_the_text_and_the_cause"),
+    ),
+    (
+        Code::UnknownNameInExpression,
+        Test("hmf::parameters::errors_in_expressions_name_the_parameter_the_text_and_the_cause"),
+    ),
+    (Code::ImportedCircle, Test("hmf::parameters::a_circle_is_told_in_its_order")),
+    (
+        Code::BadImportedValue,
+        Test("hmf::parameters::integers_switches_texts_and_choices_are_literals_or_one_name"),
+    ),
+    (
+        Code::UnknownImportedName,
+        Test("hmf::parameters::unknown_settings_are_refused_with_the_nearest_names"),
+    ),
+    (Code::BadImportedSetting, Test("hmf::parameters::a_setting_is_name_equals_value")),
+    (Code::BadValidation, Test("hmf::other_files::validations_with_mistakes_say_where")),
+    (Code::EncodingGuessed, Test("hmf::format::the_encoding_is_the_declared_one_or_guessed")),
+    (Code::OddAttribute, Test("hmf::format::odd_values_are_read_as_meant_with_a_warning")),
+    (
+        Code::ImportRenamed,
+        Test("hmf::format::names_are_made_plain_and_unique_and_connections_follow"),
+    ),
+    (
+        Code::IgnoredParameter,
+        Test("hmf::parameters::parameters_that_a_type_lacks_are_counted_and_told_once"),
+    ),
+    (Code::OldImport, Test("hmf::format::an_old_file_is_read_with_the_names_of_today")),
+    (Code::IgnoredPart, Test("hmf::format::odd_values_are_read_as_meant_with_a_warning")),
 ];
 
 #[test]

@@ -90,7 +90,7 @@ pub fn load_bytes(
             reader.found.push(error.at(element.span(), "expected a `<modelfile>` in here"));
             continue;
         };
-        let variables = if is_old { reader.old(element) } else { reader.new(element) };
+        let variables = if is_old { reader.old(element) } else { reader.present(element) };
         validations.push(Validation { model, variables });
     }
     if validations.is_empty() && !reader.found.has_errors() {
@@ -136,7 +136,7 @@ impl Reader<'_> {
         variables
     }
 
-    fn new(&mut self, validation: Element<'_>) -> Vec<Variable> {
+    fn present(&mut self, validation: Element<'_>) -> Vec<Variable> {
         let data = self.file(validation.child("hvdfile"));
         let data = data.unwrap_or_else(|| self.path.with_extension("hvd"));
         let mut variables = Vec::new();

@@ -8,6 +8,7 @@
 //!
 //! What all of them share, and the building blocks they are made of, is in [`blocks`].
 
+pub mod aero;
 pub mod blocks;
 pub mod connectivity;
 pub mod electric;
@@ -24,6 +25,7 @@ use fluxline_core::component::ComponentType;
 /// All types, for a registry.
 pub fn types() -> impl Iterator<Item = ComponentType> {
     let all: &[&[&[ComponentType]]] = &[
+        aero::TYPES,
         connectivity::TYPES,
         electric::TYPES,
         hydraulic::TYPES,

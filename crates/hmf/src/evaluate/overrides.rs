@@ -95,10 +95,13 @@ impl Evaluator<'_, '_> {
             owner = match index.and_then(|index| self.systems[id].objects[index]) {
                 Some(owner) => owner,
                 None => {
+                    let error = unknown(format!("there is no component `{part}`"));
+                    self.suggestions += 1;
+                    if self.suggestions > value::MAX_SUGGESTIONS {
+                        return Err(error);
+                    }
                     let names = system.objects.iter().map(Object::name).chain(["self"]);
-                    return Err(
-                        unknown(format!("there is no component `{part}`")).suggest(part, names)
-                    );
+                    return Err(error.suggest(part, names));
                 }
             };
         }
@@ -147,10 +150,14 @@ impl Evaluator<'_, '_> {
                 own.chain(self.types.names(&typename)).collect()
             }
         };
+        let error = unknown(format!("there is no parameter `{parameter}`"));
+        self.suggestions += 1;
+        if self.suggestions > value::MAX_SUGGESTIONS {
+            return Err(error);
+        }
         let mut names = names;
         names.sort();
         names.dedup();
-        let error = unknown(format!("there is no parameter `{parameter}`"));
         Err(error.suggest(parameter, names.iter().map(String::as_str)))
     }
 }

@@ -145,8 +145,11 @@ impl<'m> Evaluator<'m, '_> {
         }
         if bare_self {
             let full = name.replace('.', "#");
-            if self.has_exactly(owner, &full) {
-                return own(self, &full);
+            // One of another kind cannot be meant.
+            if self.has_exactly(owner, &full)
+                && let Some(cell) = own(self, &full)
+            {
+                return Some(cell);
             }
         }
         match name.contains('.') {

@@ -1,6 +1,6 @@
 //! Scripts of systems, which set parameters before all are evaluated.
 
-use super::value::shortened;
+use super::value::{MAX_SUGGESTIONS, shortened};
 use super::*;
 use crate::number;
 
@@ -152,6 +152,13 @@ impl Evaluator<'_, '_> {
     fn unknown_in_script(&mut self, system: usize, name: &str, range: std::ops::Range<usize>) {
         let scope = &self.systems[system];
         let Some(script) = &scope.system.script else { return };
+        self.suggestions += 1;
+        if self.suggestions > MAX_SUGGESTIONS {
+            let message = format!("a script uses `{name}`, which is not known there");
+            let error = Diagnostic::error(Code::UnknownNameInExpression, message);
+            self.found.push(error.at(script.span, "in this script"));
+            return;
+        }
         let line = script.text[..range.start].matches('\n').count() + 1;
         let place = match scope.path.as_str() {
             "" => "the model".to_owned(),

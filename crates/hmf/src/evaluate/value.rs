@@ -6,8 +6,9 @@ use crate::numhop::SyntaxError;
 
 /// So many evaluations are made in all; only scripts that assign and read in turn need more than one per parameter.
 const MAX_WORK: u64 = 100_000_000;
-/// Each unknown name is compared with all valid ones.
-const MAX_SUGGESTIONS: usize = 100;
+/// So many errors are told in full. Each unknown name is compared with all valid ones, which in a large broken file
+/// would take longer than reading it.
+pub(super) const MAX_SUGGESTIONS: usize = 100;
 
 /// A text that needs no other parameter, or the plan for one that does.
 enum Reading {
@@ -343,6 +344,13 @@ impl Evaluator<'_, '_> {
 
     fn tell_circle(&mut self, first: CellId, last: CellId, waiting: &[CellId]) {
         const SHOWN: usize = 8;
+        self.suggestions += 1;
+        if self.suggestions > MAX_SUGGESTIONS {
+            let message = format!("`{}` depends on itself, over others", self.describe(last));
+            let error = Diagnostic::error(Code::ImportedCircle, message);
+            self.found.push(error.at_if(self.cells[last].span, "this closes the circle"));
+            return;
+        }
         let from = waiting.iter().position(|&id| id == first).unwrap_or(0);
         let mut circle: Vec<CellId> = waiting[from..]
             .iter()

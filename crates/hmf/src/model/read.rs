@@ -670,7 +670,11 @@ impl<'a> Reader<'a> {
                             "there is no such port",
                         );
                         let ports = nested.ports().map(|port| port.original_name.as_str());
-                        self.found.push(error.suggest(port_name, ports));
+                        self.suggestions += 1;
+                        self.found.push(match self.suggestions <= MAX_SUGGESTIONS {
+                            true => error.suggest(port_name, ports),
+                            false => error,
+                        });
                         return None;
                     }
                 }

@@ -1,5 +1,6 @@
 //! Oil: volumes and sources, restrictors and valves, machines and actuators.
 
+pub mod accumulator;
 mod chamber;
 pub mod check;
 pub mod cylinder;
@@ -8,6 +9,7 @@ pub mod g_orifices;
 pub mod g_pump;
 pub mod g_spools;
 pub mod g_valves;
+pub mod line;
 pub mod machine_parts;
 pub mod motor;
 pub mod pilot_operated;
@@ -24,17 +26,19 @@ use fluxline_core::component::ComponentType;
 
 /// All types of this domain.
 pub const TYPES: &[&[ComponentType]] = &[
+    accumulator::TYPES,
+    check::TYPES,
+    cylinder::TYPES,
     directional::TYPES,
     g_orifices::TYPES,
     g_pump::TYPES,
     g_spools::TYPES,
     g_valves::TYPES,
-    piston_load::TYPES,
-    check::TYPES,
-    cylinder::TYPES,
+    line::TYPES,
     machine_parts::TYPES,
     motor::TYPES,
     pilot_operated::TYPES,
+    piston_load::TYPES,
     pump::TYPES,
     relief::TYPES,
     restrictor::TYPES,

@@ -9,6 +9,7 @@ pub mod filter;
 pub mod function;
 pub mod logic;
 pub mod lookup;
+pub mod navigation;
 pub mod noise;
 pub mod nonlinear;
 pub mod numhop;
@@ -28,6 +29,7 @@ pub const TYPES: &[&[ComponentType]] = &[
     function::TYPES,
     logic::TYPES,
     lookup::TYPES,
+    navigation::TYPES,
     nonlinear::TYPES,
     numhop::TYPES,
     optimization::TYPES,
