@@ -323,4 +323,15 @@ mod tests {
         bench.line(0, 1e6, 1e9).line(1, 1.5e6, 2e9).line(2, -1e6, 1e10).step();
         assert_eq!((bench.flow(1), bench.output(0), bench.effort(2)), (0.0, 1.0, 0.0));
     }
+
+    /// Lanes of which some run dry give the bits that each gives alone.
+    #[test]
+    fn lanes_give_the_bits_of_scalars() {
+        use super::super::spool::tests::assert_lanes;
+        assert_lanes::<CheckValve>(0.0, 1e-6);
+        assert_lanes::<CheckValvePreLoaded>(0.0, 1e-6);
+        assert_lanes::<CheckValveWithOrifice>(0.0, 1e-6);
+        assert_lanes::<PilotControlledCheckValve>(0.0, 5.0);
+        assert_lanes::<PilotClosableCheckValve>(0.0, 1.0);
+    }
 }

@@ -766,4 +766,15 @@ mod tests {
         valve.input(DirectionalCheckValve22::SPRING, 4.1e6);
         assert_eq!(valve.line(0, 5e6, 0.0).line(1, 1e6, 0.0).step().flow(1), 0.0);
     }
+
+    /// Lanes of which some run dry give the bits that each gives alone.
+    #[test]
+    fn lanes_give_the_bits_of_scalars() {
+        use super::super::spool::tests::assert_lanes;
+        assert_lanes::<Valve22>(0.001, 1.0);
+        assert_lanes::<Valve33>(0.001, 1.0);
+        assert_lanes::<LoadSensingValve43>(0.001, 1.0);
+        assert_lanes::<DirectionalValve42>(0.001, 1.0);
+        assert_lanes::<DirectionalCheckValve22>(0.0, 1.0);
+    }
 }

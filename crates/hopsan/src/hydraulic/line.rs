@@ -404,4 +404,12 @@ mod tests {
         assert!((bonds[0].effort - expected).abs() < friction * expected);
         assert!((bonds[0].effort - bonds[1].effort).abs() < 1.0);
     }
+
+    /// Lanes, some laminar and some turbulent, give the bits that each gives alone.
+    #[test]
+    fn lanes_give_the_bits_of_scalars() {
+        use super::super::spool::tests::assert_lanes;
+        assert_lanes::<LosslessLine>(0.0, 1.0);
+        assert_lanes::<Hose>(0.01, 1.0);
+    }
 }

@@ -215,7 +215,8 @@ pub(super) mod tests {
     use super::*;
     use fluxline_core::component::Physics;
     use fluxline_core::declare::Value;
-    use fluxline_core::testing::Bench;
+    use fluxline_core::state::Bond;
+    use fluxline_core::testing::{Bench, assert_lanes_give_the_bits_of_scalars};
     use fluxline_core::values::{default_settings, defaults};
 
     /// Step of the tests, s.
@@ -255,6 +256,23 @@ pub(super) mod tests {
                 "{port}: {q} {expected}"
             );
         }
+    }
+
+    /// Asserts that a component gives the same in lanes, with line ends that may run dry and inputs
+    /// between two bounds.
+    pub fn assert_lanes<M: Physics>(low: f64, high: f64) {
+        let component = default_settings::<M>().unwrap();
+        assert_lanes_give_the_bits_of_scalars(
+            [&component; 4],
+            STEP,
+            |noise| Bond {
+                flow: noise.between(-1e-3, 1e-3),
+                wave: noise.between(-2e6, 1e7),
+                impedance: noise.between(1e8, 1e10),
+                ..Bond::at_rest(0.0)
+            },
+            |noise| noise.between(low, high),
+        );
     }
 
     #[test]

@@ -1,8 +1,6 @@
 //! Limits, delays and other blocks without a transfer function.
 
 use super::block::memoryless;
-use super::noise::Sequence;
-use super::source::NoiseConstants;
 use crate::same::same_as;
 use fluxline_core::component::{ComponentType, Environment, NoConstants, Physics, Refusal, Step};
 use fluxline_core::number::{Mask, Num};
@@ -26,7 +24,6 @@ pub const TYPES: &[ComponentType] = &[
         "Play: the output stays until the signal has moved by half the width.\n\nout is held between in − y_h/2 and in + y_h/2; it starts at in",
         ["in" = "input", "y_h" = "width"("1")]
     ),
-    ComponentType::of::<AdditiveNoise>(),
 ];
 
 memoryless! { Saturation DeadZone Segment SegmentWidth }
@@ -162,51 +159,6 @@ impl SegmentWidth {
     #[inline(always)]
     fn value<T: Num>(io: &Step<'_, T>) -> T {
         width(io.input(Self::HEIGHT), io.input(Self::DIAMETER))
-    }
-}
-
-/// Adds normally distributed noise to a signal.
-///
-/// out = in + std_dev·n, n drawn anew in every step from the sequence that all noise shares
-#[component("hopsan.SignalAdditiveNoise", s, constants = NoiseConstants)]
-pub struct AdditiveNoise {
-    /// u — signal [any]
-    #[input(name = "in", default = 0)]
-    pub input: f64,
-    /// σ — standard deviation [any]
-    #[input(name = "std_dev", default = 1)]
-    pub deviation: f64,
-    /// – — numbers that other components draw before this one in a step [–]
-    #[parameter(name = "draws_before", default = 0)]
-    pub before: usize,
-    /// – — numbers that other components draw after this one in a step [–]
-    #[parameter(name = "draws_after", default = 0)]
-    pub after: usize,
-    /// y — signal with noise [any]
-    #[output]
-    out: Output,
-}
-
-impl Physics for AdditiveNoise {
-    const HAS_LAW: bool = false;
-
-    fn prepare(&self, _: &Environment) -> Result<NoiseConstants<f64>, Refusal> {
-        Ok(NoiseConstants::new(self.before, self.after))
-    }
-
-    fn history(_: &NoiseConstants<f64>) -> usize {
-        Sequence::HISTORY
-    }
-
-    fn start<T: Num>(k: &NoiseConstants<T>, io: &mut Step<'_, T>) {
-        k.start(io);
-        Self::step(k, io);
-    }
-
-    #[inline]
-    fn step<T: Num>(k: &NoiseConstants<T>, io: &mut Step<'_, T>) {
-        let noise = k.normal(io) * io.input(Self::DEVIATION);
-        io.set_output(Self::OUT, io.input(Self::INPUT) + noise);
     }
 }
 
@@ -517,7 +469,6 @@ impl Physics for SampleAndHold {
 mod tests {
     use super::*;
     use crate::signal::block::sequence;
-    use crate::signal::source::NoiseGenerator;
     use fluxline_core::number::{Dual, Lanes};
     use fluxline_core::testing::{Bench, Surroundings};
     use std::f64::consts::PI;
@@ -562,15 +513,6 @@ mod tests {
         assert_eq!(sequence(&segment, 0.1, &rows), [area(0.5 * d, d), area(0.1, d)]);
         let chord = SegmentWidth { height: 0.0, diameter: 0.0 };
         assert_eq!(sequence(&chord, 0.1, &rows), [d, width(0.1, d)]);
-    }
-
-    #[test]
-    fn additive_noise_is_the_signal_and_what_a_generator_draws() {
-        let adds = AdditiveNoise { input: 0.0, deviation: 0.0, before: 0, after: 0 };
-        let draws = NoiseGenerator { deviation: 0.0, before: 0, after: 0 };
-        let sum = sequence(&adds, 0.1, &[[1.0, 2.0], [-3.0, 0.5]]);
-        let noise = sequence(&draws, 0.1, &[[2.0], [0.5]]);
-        assert_eq!(sum, [1.0 + noise[0], -3.0 + noise[1]]);
     }
 
     #[test]

@@ -26,6 +26,7 @@ pub const TYPES: &[ComponentType] = &[
     ComponentType::of::<Staircase>(),
     ComponentType::of::<StepExponentialDelay>(),
     ComponentType::of::<NoiseGenerator>(),
+    ComponentType::of::<AdditiveNoise>(),
     same_as!("SignalTime", Time, "The time of the run.\n\nout = t", []),
     ComponentType::of::<Timestep>(),
     ComponentType::of::<Sink>(),
@@ -259,33 +260,33 @@ pub struct NoiseGenerator {
     out: Output,
 }
 
-/// The sequence that noise is drawn from.
+/// Adds white noise to a signal, a new number in every step.
+///
+/// out = in + std_dev·n,  n of mean 0 and variance 1, as that of `hopsan.SignalNoiseGenerator`
+#[component("hopsan.SignalAdditiveNoise", s, constants = NoiseConstants)]
+pub struct AdditiveNoise {
+    /// u — signal [any]
+    #[input(name = "in", default = 0)]
+    pub input: f64,
+    /// σ — standard deviation [any]
+    #[input(name = "std_dev", default = 1)]
+    pub deviation: f64,
+    /// – — numbers that other components draw before this one in a step [–]
+    #[parameter(name = "draws_before", default = 0)]
+    pub before: usize,
+    /// – — numbers that other components draw after this one in a step [–]
+    #[parameter(name = "draws_after", default = 0)]
+    pub after: usize,
+    /// y — signal with noise [any]
+    #[output]
+    out: Output,
+}
+
+/// Constants of [`NoiseGenerator`] and [`AdditiveNoise`].
 #[derive(Clone, Copy, Debug, Constants)]
 pub struct NoiseConstants<T> {
     sequence: Sequence,
     none: NoConstants<T>,
-}
-
-impl NoiseConstants<f64> {
-    /// The sequence of a component, with the numbers that others draw before and after it.
-    pub(super) fn new(before: usize, after: usize) -> Self {
-        Self { sequence: Sequence { at: 0, before, after }, none: NoConstants::new() }
-    }
-}
-
-impl<T: Num> NoiseConstants<T> {
-    /// Begins the sequence.
-    pub(super) fn start(&self, io: &mut Step<'_, T>) {
-        self.sequence.start(io);
-    }
-
-    /// The number of a step, with mean 0 and variance 1.
-    pub(super) fn normal(&self, io: &mut Step<'_, T>) -> T {
-        self.sequence.begin_step(io);
-        let noise = self.sequence.normal(io);
-        self.sequence.end_step(io);
-        noise
-    }
 }
 
 /// The time step.
@@ -465,27 +466,37 @@ impl Timestep {
     }
 }
 
-impl Physics for NoiseGenerator {
-    const HAS_LAW: bool = false;
+/// Writes [`Physics`] for noise on top of a signal.
+macro_rules! noisy {
+    ($($type:ident, |$io:ident| $signal:expr;)*) => {$(
+        impl Physics for $type {
+            const HAS_LAW: bool = false;
+            fn prepare(&self, _: &Environment) -> Result<NoiseConstants<f64>, Refusal> {
+                let sequence = Sequence { at: 0, before: self.before, after: self.after };
+                Ok(NoiseConstants { sequence, none: NoConstants::new() })
+            }
+            fn history(_: &NoiseConstants<f64>) -> usize {
+                Sequence::HISTORY
+            }
+            fn start<T: Num>(k: &NoiseConstants<T>, io: &mut Step<'_, T>) {
+                k.sequence.start(io);
+                Self::step(k, io);
+            }
+            #[inline]
+            fn step<T: Num>(k: &NoiseConstants<T>, $io: &mut Step<'_, T>) {
+                k.sequence.begin_step($io);
+                let noise = k.sequence.normal($io) * $io.input(Self::DEVIATION);
+                k.sequence.end_step($io);
+                let value = $signal + noise;
+                $io.set_output(Self::OUT, value);
+            }
+        }
+    )*};
+}
 
-    fn prepare(&self, _: &Environment) -> Result<NoiseConstants<f64>, Refusal> {
-        Ok(NoiseConstants::new(self.before, self.after))
-    }
-
-    fn history(_: &NoiseConstants<f64>) -> usize {
-        Sequence::HISTORY
-    }
-
-    fn start<T: Num>(k: &NoiseConstants<T>, io: &mut Step<'_, T>) {
-        k.start(io);
-        Self::step(k, io);
-    }
-
-    #[inline]
-    fn step<T: Num>(k: &NoiseConstants<T>, io: &mut Step<'_, T>) {
-        let noise = k.normal(io) * io.input(Self::DEVIATION);
-        io.set_output(Self::OUT, noise);
-    }
+noisy! {
+    NoiseGenerator, |io| T::zero();
+    AdditiveNoise, |io| io.input(Self::INPUT);
 }
 
 #[cfg(test)]
@@ -493,14 +504,14 @@ mod tests {
     use super::*;
     use fluxline_core::component::Declared;
     use fluxline_core::declare::Value;
-    use fluxline_core::testing::Bench;
+    use fluxline_core::testing::{Bench, assert_lanes_give_the_bits_of_scalars};
 
-    /// The output at the start and after each step, with constant inputs.
+    /// The output at the start and after each step, with constant parameters.
     fn over_time<M: Physics>(inputs: &[f64], dt: f64, steps: usize) -> Vec<f64> {
         let values: Vec<_> = inputs.iter().map(|&x| Value::Number(x)).collect();
         let component = M::from_values(&values).expect("numbers only");
         let mut bench = Bench::new(&component, dt);
-        for (i, &input) in inputs.iter().enumerate() {
+        for (i, &input) in inputs.iter().take(M::DECLARATION.input_count()).enumerate() {
             bench.input(i, input);
         }
         let first = bench.start().output(0);
@@ -561,6 +572,39 @@ mod tests {
         let square = over_time::<SquareWave>(&[1.0, 2.0, 1.0, 0.0], 0.25, 5);
         // At half a period the rounded sine is 1.2e-16, above 0.
         assert_eq!(square, [1.0, 3.0, 3.0, -1.0, -1.0, 3.0]);
+    }
+
+    #[test]
+    fn noise_is_added_to_a_signal() {
+        let added = over_time::<AdditiveNoise>(&[5.0, 2.0, 0.0, 0.0], 0.1, 3);
+        let alone = over_time::<NoiseGenerator>(&[2.0, 0.0, 0.0], 0.1, 3);
+        for (added, alone) in added.iter().zip(alone) {
+            assert_eq!(*added, 5.0 + alone);
+        }
+    }
+
+    #[test]
+    fn lanes_give_the_bits_of_scalars() {
+        fn check<M: Physics>() {
+            let numbers = vec![Value::Number(0.0); M::DECLARATION.parameters.len()];
+            let component = M::from_values(&numbers).expect("numbers only");
+            assert_lanes_give_the_bits_of_scalars(
+                [&component; 4],
+                0.01,
+                |_| unreachable!("a signal has no line ends"),
+                |noise| noise.between(0.0, 2.0),
+            );
+        }
+        check::<StepSource>();
+        check::<Ramp>();
+        check::<Pulse>();
+        check::<SoftStep>();
+        check::<SineWave>();
+        check::<SquareWave>();
+        check::<PulseWave>();
+        check::<Staircase>();
+        check::<StepExponentialDelay>();
+        check::<AdditiveNoise>();
     }
 
     #[test]
