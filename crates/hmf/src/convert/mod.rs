@@ -7,6 +7,7 @@
 //! under `[data]`.
 
 mod nets;
+mod noise;
 mod text;
 mod types;
 
@@ -71,6 +72,7 @@ pub fn convert(
         problems,
         out: String::new(),
         texts: Values::default(),
+        draws: noise::count(&model.root, &values.root, registry),
         unsupported: BTreeMap::new(),
         skipped: Vec::new(),
     };
@@ -88,6 +90,8 @@ struct Writer<'a> {
     problems: &'a mut Diagnostics,
     out: String,
     texts: Values,
+    /// Random numbers that others draw, by component.
+    draws: noise::Draws,
     /// Types that there are none of here: how many components, and where the first.
     unsupported: BTreeMap<String, (usize, Span, String)>,
     /// Components left out because nothing is connected to them: name, type, whole element.
@@ -345,6 +349,13 @@ impl Writer<'_> {
                     _ => String::new(),
                 };
                 let _ = writeln!(self.out, "{} = {text}{comment}", key(parameter.name));
+            }
+        }
+        if let Some(&(before, after)) = self.draws.get(&join(path, &component.name)) {
+            for (name, count) in [("draws_before", before), ("draws_after", after)] {
+                if count > 0 {
+                    let _ = writeln!(self.out, "{name} = {count}");
+                }
             }
         }
         self.file_contents(component, declaration, &by_name, spot);
