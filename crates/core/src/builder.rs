@@ -47,6 +47,7 @@ impl<'r> Builder<'r> {
                 components: Vec::new(),
                 connections: Vec::new(),
                 drives: Vec::new(),
+                offers: Vec::new(),
                 record: Vec::new(),
                 recording: default_settings().expect("record settings have defaults"),
                 plots: Vec::new(),

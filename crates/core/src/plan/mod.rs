@@ -922,7 +922,13 @@ fn assemble(
         convention,
         rates: groups,
         thermal,
-        variables: Variables { entries, by_name, carries_temperature: carries, convention },
+        variables: Variables {
+            entries,
+            by_name,
+            carries_temperature: carries,
+            convention,
+            offers: offers(circuit),
+        },
         watch,
         initial: blank.clone(),
         blank,
@@ -933,6 +939,11 @@ fn assemble(
         thermal.measure(&plan.rates[0].c, &mut plan.initial);
     }
     Some(plan)
+}
+
+/// What sub-circuits offer, by name.
+pub fn offers(circuit: &Circuit) -> HashMap<String, (usize, &'static str)> {
+    circuit.offers.iter().map(|o| (o.name.clone(), (o.component, o.part))).collect()
 }
 
 /// What a node of Hopsan's holds when nothing says otherwise.

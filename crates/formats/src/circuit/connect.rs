@@ -66,6 +66,23 @@ impl Loader<'_> {
         }
     }
 
+    /// The component behind an exposed port, and what it is there.
+    pub(super) fn offered(&self, meaning: &Meaning) -> Option<(usize, &'static str)> {
+        let declaration = |component: usize| self.components[component].declaration();
+        match (meaning.port, meaning.source, meaning.input) {
+            (Some(port), ..) => {
+                Some((port.component, declaration(port.component).ports[port.port].name))
+            }
+            (None, Some(Source::Output { component, output }), _) => {
+                Some((component, declaration(component).outputs[output].name))
+            }
+            (None, _, Some((component, parameter))) => {
+                Some((component, declaration(component).parameters[parameter].name))
+            }
+            _ => None,
+        }
+    }
+
     /// Makes a connection or drives inputs.
     pub(super) fn connect(
         &mut self,

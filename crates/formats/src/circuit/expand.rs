@@ -7,7 +7,7 @@ use super::types::TypeInfo;
 use super::value::Owner;
 use super::{Loader, MAX_NESTING, MAX_PARTS, Use, identity, read};
 use crate::tree::{Item, Key, Val};
-use fluxline_core::circuit::{Instance, Pattern, Plot};
+use fluxline_core::circuit::{Instance, Offer, Pattern, Plot};
 use fluxline_core::component::{ComponentType, Declared};
 use fluxline_core::fluid::Fluid;
 use fluxline_core::settings::{
@@ -365,7 +365,15 @@ impl Loader<'_> {
         let mut ports = HashMap::with_capacity(definition.ports.len());
         for (key, end) in &definition.ports {
             match self.exposed(key, end, &locals) {
-                Some(meaning) => drop(ports.insert(key.name.clone(), meaning)),
+                Some(meaning) => {
+                    if !frame.prefix.is_empty()
+                        && let Some((component, part)) = self.offered(&meaning)
+                    {
+                        let name = frame.full(&key.name);
+                        self.offers.push(Offer { name, component, part });
+                    }
+                    ports.insert(key.name.clone(), meaning);
+                }
                 None => self.is_whole = false,
             }
         }
