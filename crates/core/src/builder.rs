@@ -110,6 +110,7 @@ impl<'r> Builder<'r> {
                 value_spans: vec![None; values.len()],
                 starts: Vec::new(),
                 disabled: false,
+                gates: Vec::new(),
                 values,
                 fluid: 0,
                 rate: 0,

@@ -97,6 +97,17 @@ pub struct Instance {
     pub starts: Vec<StartValue>,
     /// Left out of the run: its ports and outputs keep what they start with.
     pub disabled: bool,
+    /// Outputs that must be positive for it to be stepped; otherwise it stands still.
+    pub gates: Vec<Gate>,
+}
+
+/// An output that lets components be stepped while it is positive.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Gate {
+    /// Component index.
+    pub component: usize,
+    /// Output index.
+    pub output: usize,
 }
 
 /// A value that a port or an output starts with.

@@ -337,6 +337,8 @@ impl Loader<'_> {
         frame: &Frame,
     ) -> HashMap<String, Meaning> {
         let mut locals: Locals = HashMap::with_capacity(definition.parts.len());
+        // Sub-circuits that run only while a signal is positive.
+        let mut gated = Vec::new();
         for part in &definition.parts {
             if self.parts >= MAX_PARTS {
                 self.is_whole = false;
@@ -351,6 +353,7 @@ impl Loader<'_> {
                     .note("sub-circuits within sub-circuits multiply");
                 self.report(error);
             }
+            let first = self.components.len();
             let local = match &part.what {
                 What::Type(kind) => self.component(part, kind, definition, scope, frame),
                 What::Use(name) => self.subcircuit(part, name, definition, scope, frame),
@@ -360,7 +363,17 @@ impl Loader<'_> {
                 self.is_whole = false;
                 self.silence_overrides(&frame.full(&part.key.name));
             }
+            if matches!(local, Local::Subcircuit(..))
+                && let Some(end) = self.gate(&frame.full(&part.key.name), part)
+            {
+                gated.push((first..self.components.len(), end));
+            }
             locals.insert(&part.key.name, local);
+        }
+        for (inside, end) in gated {
+            if let Some(gate) = self.gate_signal(&end, &locals) {
+                self.components[inside].iter_mut().for_each(|one| one.gates.push(gate));
+            }
         }
         let mut ports = HashMap::with_capacity(definition.ports.len());
         for (key, end) in &definition.ports {
@@ -482,8 +495,27 @@ impl Loader<'_> {
             value_spans: read.spans,
             starts,
             disabled,
+            gates: Vec::new(),
         };
         (instance, read.open_inputs)
+    }
+
+    /// The signal that a sub-circuit runs with.
+    fn gate(&mut self, full: &str, part: &Part) -> Option<End> {
+        let item = self.special(full, "active", &part.entries)?.into_owned();
+        match item.value {
+            Val::Text(text) => Some(End { text, at: item.at }),
+            _ => {
+                let error = wrong_type(
+                    &format!("{}.active", part.key.name),
+                    &item,
+                    "the name of an output",
+                )
+                .help("write `active = \"controller.out\"`");
+                self.report(error);
+                None
+            }
+        }
     }
 
     /// Whether a part is left out of the run.
@@ -610,7 +642,7 @@ impl Loader<'_> {
         used: &Definition,
         scope: &Scope,
     ) -> HashMap<String, Given> {
-        const EXTRA: [&str; 5] = ["step", "fluid", "description", "disabled", "drawing"];
+        const EXTRA: [&str; 6] = ["step", "fluid", "description", "active", "disabled", "drawing"];
         let known: HashSet<&str> =
             used.parameters.iter().map(|(key, _)| key.name.as_str()).collect();
         let mut given = HashMap::new();

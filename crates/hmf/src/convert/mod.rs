@@ -209,7 +209,19 @@ impl Writer<'_> {
                     };
                     self.component(component, given, &place);
                 }
-                Object::System(nested) => self.use_of(nested, prefix, system),
+                Object::System(nested) => {
+                    let none = SystemValues::default();
+                    let values = match values.objects.get(index) {
+                        Some(ObjectValues::System(values)) => values,
+                        _ => &none,
+                    };
+                    let is_gate = |m: &&nets::Member| m.kind == End::Gate && m.object == index;
+                    let node = nets.nodes.iter().find(|node| node.iter().any(|m| is_gate(&m)));
+                    let source = node
+                        .and_then(|node| node.iter().find(|m| m.kind == End::Output))
+                        .map(|source| source.text.as_str());
+                    self.use_of(nested, values, prefix, system, source);
+                }
                 Object::Port(_) => {}
             }
         }
@@ -325,10 +337,8 @@ impl Writer<'_> {
         if component.disabled {
             let _ = writeln!(self.out, "disabled = true");
         }
-        let by_name: HashMap<&str, &Evaluated> = given
-            .iter()
-            .map(|given| (given.name.strip_suffix("#Value").unwrap_or(&given.name), given))
-            .collect();
+        let by_name: HashMap<&str, &Evaluated> =
+            given.iter().map(|given| (given.name.as_str(), given)).collect();
         for parameter in declaration.parameters {
             if let Some(input) = parameter.name.strip_suffix("_connected") {
                 if driven.contains(input) {
@@ -339,7 +349,11 @@ impl Writer<'_> {
             if driven.contains(parameter.name) {
                 continue;
             }
-            let Some(given) = by_name.get(parameter.name) else { continue };
+            let full = match parameter.input {
+                Some(_) => format!("{}#Value", parameter.name),
+                None => parameter.name.to_owned(),
+            };
+            let Some(given) = by_name.get(full.as_str()) else { continue };
             let reference = given.expression.as_deref().map(str::trim);
             if let Some(name) = reference.filter(|name| shared.contains_key(name)) {
                 let _ = writeln!(self.out, "{} = {}", key(parameter.name), quoted(name));
@@ -505,7 +519,14 @@ impl Writer<'_> {
     }
 
     /// The use of a nested system.
-    fn use_of(&mut self, nested: &System, prefix: &str, around: &System) {
+    fn use_of(
+        &mut self,
+        nested: &System,
+        values: &SystemValues,
+        prefix: &str,
+        around: &System,
+        gate: Option<&str>,
+    ) {
         let name = key(&nested.name);
         let _ = writeln!(self.out, "\n[{prefix}components.{name}]\nuse = {}", quoted(&nested.name));
         if nested.disabled {
@@ -518,14 +539,18 @@ impl Writer<'_> {
             let _ = writeln!(self.out, "step = {}", self.texts.number(nested.times.step, "s"));
         }
         if nested.kind == SystemKind::Conditional {
-            self.problems.push(
-                Diagnostic::error(
-                    Code::UnsupportedImport,
-                    format!("`{}` is a conditional sub-system, which cannot be run", nested.name),
-                )
-                .at(nested.span, "this sub-system")
-                .on(Place::component(&nested.name)),
-            );
+            let on = values.start_values.iter().find(|value| value.name == "on#Value");
+            let is_on = on.and_then(|on| on.value.number()).is_some_and(|on| on > 0.0);
+            match gate {
+                Some(source) => {
+                    let _ = writeln!(self.out, "active = {}", quoted(source));
+                }
+                // Never switched on, it stands still.
+                None if !is_on && !nested.disabled => {
+                    let _ = writeln!(self.out, "disabled = true");
+                }
+                None => {}
+            }
         }
         self.drawing(nested.pose);
     }
