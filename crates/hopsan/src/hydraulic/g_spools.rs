@@ -24,7 +24,7 @@ pub const TYPES: &[ComponentType] = &[
 ///
 /// The unknowns are the roots s(Δp) of the edges: closed edges then disturb nothing.
 #[inline(always)]
-fn network<T: Num, const E: usize, const P: usize>(
+pub(super) fn network<T: Num, const E: usize, const P: usize>(
     io: &mut Step<'_, T>,
     ports: [usize; P],
     edges: [(T, usize, usize); E],
@@ -204,7 +204,7 @@ impl Physics for Valve33 {
 }
 
 /// C_q·√(2/ρ).
-fn jet<T: Num>(coefficient: T, density: T) -> T {
+pub(super) fn jet<T: Num>(coefficient: T, density: T) -> T {
     coefficient * (T::of(2.0) / density).sqrt()
 }
 
