@@ -131,6 +131,8 @@ pub struct CentrifugalPumpJ {
 
 /// Argument below which the root is not one, m²/s².
 const SMOOTH: f64 = 10.0;
+/// Flow that counts as small, m³/s.
+const SMALL_FLOW: f64 = 1e-3;
 /// Speed that keeps a standing shaft's torque finite, rad/s.
 const SLOWEST: f64 = 0.001;
 
@@ -204,7 +206,7 @@ impl<T: Num> Impeller<T> {
         let drop = one.wave.abs() + two.wave.abs() + self.head * speed * speed;
         let most = self.leakage * drop + self.area * (self.gain * drop).sqrt();
         let speed = Dual::constant(speed);
-        root(io, (-most, most), guess, 1e-9, |q| self.residual(q, speed))
+        root(io, (-most, most), guess, SMALL_FLOW, |q| self.residual(q, speed))
     }
 
     /// Writes flow and pressures; an inlet that would run dry gives no more than it has.
@@ -290,7 +292,7 @@ impl Physics for CentrifugalPumpJ {
         let guess = io.flow(Self::P2);
         let guess = impeller.flow(io, before, guess);
         let torque = |speed: Dual<T>| c(shaft.wave) + c(shaft.impedance) * speed;
-        let [q, speed] = solve(io, [guess, before], [1e-9, 1e-3], |&[q, speed]| {
+        let [q, speed] = solve(io, [guess, before], [SMALL_FLOW, 1.0], |&[q, speed]| {
             let drive = Self::drive(&impeller, q, speed, torque(speed));
             let turned = (drive * dt + c(kept)) / c(inertia + friction);
             [impeller.residual(q, speed), speed - turned]

@@ -7,6 +7,7 @@ use fluxline_core::component::{
     BalanceRole, ComponentType, Environment, NoConstants, Physics, Refusal, Step,
 };
 use fluxline_core::number::{Mask, Num};
+use fluxline_core::state::Bond;
 use fluxline_core::{Constants, component};
 use std::f64::consts::{PI, TAU};
 
@@ -129,8 +130,10 @@ pub struct ValvePlate {
 
 /// Swash plate that moves the pistons of a machine at a given speed.
 ///
-/// a = ∫ω dt;  with a_i = a − θ₀ − 2π·i/N:  x_i = x₀ + r·tan(β)·sin(a_i),
+/// a = ∫ω dt;  with a_i = a − θ₀ − 2π·i/N:  x_i = r·tan(β)·sin(a_i),
 /// v_i = r·tan(β)·cos(a_i)·ω;  T = Σ F_i·r·tan(β)·cos(a_i)
+///
+/// Start values of the pistons' ends do not count: all start at 0.
 #[component("hopsan.MechanicSwashPlate", q)]
 pub struct SwashPlate {
     /// pistons
@@ -157,18 +160,15 @@ pub struct SwashPlate {
     /// – — angle one step ago [rad]
     #[memory]
     angle_1: Memory,
-    /// x₀ — middle of the pistons' travel [m]
-    #[memory]
-    middle: Memory,
 }
 
 /// Cylinder block with its pistons on a swash plate, and its shaft.
 ///
 /// With a_i = −a₂ − θ₀ − 2π·i/N of the last step and l_i = r·tan(β)·cos(a_i):
 /// (J·s² + (B + Σ Z_i·l_i² + Z₂)·s)·a₂ = Σ c_i·l_i − c₂, the speed likewise;
-/// x_i = x₀ + r·tan(β)·sin(a_i),  v_i = −l_i·ω₂
+/// x_i = r·tan(β)·sin(a_i),  v_i = −l_i·ω₂
 ///
-/// The masses of the pistons have no effect.
+/// The masses of the pistons have no effect, nor have start values of their ends: all start at 0.
 #[component("hopsan.MechanicCylinderBlockWithSwashPlate", q, constants = Block)]
 pub struct CylinderBlock {
     /// pistons
@@ -222,9 +222,6 @@ pub struct CylinderBlock {
     /// – — speed one step ago [rad/s]
     #[memory]
     speed_1: Memory,
-    /// x₀ — middle of the pistons' travel [m]
-    #[memory]
-    middle: Memory,
 }
 
 impl PumpPiston {
@@ -432,6 +429,13 @@ impl Physics for ValvePlate {
 /// Mass that the pistons are said to have, for the stability of the lines at them, kg.
 const EQUIVALENT_MASS: f64 = 0.02;
 
+/// Starts the ends of the pistons, the first of the bonds, from nothing.
+fn start_pistons<T: Num>(io: &mut Step<'_, T>, count: usize) {
+    for i in 0..count {
+        *io.bond_mut(i) = Bond { dry: T::of(EQUIVALENT_MASS), ..Bond::at_rest(T::zero()) };
+    }
+}
+
 /// Where a piston is on a circle: its angle from the first one's.
 fn place(piston: usize, count: usize) -> f64 {
     TAU / count as f64 * piston as f64
@@ -446,11 +450,7 @@ impl Physics for SwashPlate {
 
     fn start<T: Num>(_: &NoConstants<T>, io: &mut Step<'_, T>) {
         Integrator(Self::SPEED_1).start(io, T::zero(), T::zero());
-        for i in 0..io.port_count() {
-            io.bond_mut(i).dry = T::of(EQUIVALENT_MASS);
-        }
-        let middle = io.displacement(0);
-        io.set_memory(Self::MIDDLE, middle);
+        start_pistons(io, io.port_count());
     }
 
     #[inline]
@@ -464,7 +464,7 @@ impl Physics for SwashPlate {
             let arm = lever * at.cos();
             let force = End::at(io, i).effort(arm * speed);
             torque += force * arm;
-            let x = io.memory(Self::MIDDLE) + lever * at.sin();
+            let x = lever * at.sin();
             io.set_motion(i, arm * speed, x, force);
         }
         io.set_output(Self::TORQUE, torque);
@@ -492,11 +492,8 @@ impl Physics for CylinderBlock {
     }
 
     fn start<T: Num>(k: &Block<T>, io: &mut Step<'_, T>) {
-        for i in 0..k.pistons {
-            io.bond_mut(i).dry = T::of(EQUIVALENT_MASS);
-        }
-        let (middle, shaft) = (io.displacement(0), k.pistons);
-        io.set_memory(Self::MIDDLE, middle);
+        start_pistons(io, k.pistons);
+        let shaft = k.pistons;
         let (torque, angle, speed) = (io.effort(shaft), io.displacement(shaft), io.flow(shaft));
         Self::TURN.start(io, -torque, angle, T::zero());
         Self::SPEED.start(io, -torque, speed);
@@ -520,7 +517,7 @@ impl Physics for CylinderBlock {
         for i in 0..k.pistons {
             let at = angle - place(i, k.pistons);
             let v = -(lever * at.cos() * speed);
-            let x = io.memory(Self::MIDDLE) + lever * at.sin();
+            let x = lever * at.sin();
             let force = End::at(io, i).effort(v);
             io.set_motion(i, v, x, force);
         }

@@ -305,7 +305,7 @@ impl Physics for PressureControlValve33 {
         let old = Self::drops(ports.map(|port| io.effort(port)));
         let root = old.map(|drop| signed_root(drop, laminar));
         let guess = [io.output(Self::POSITION), root[0], root[1]];
-        let found = solve(io, guess, [1e-9, 1.0, 1.0], |u| {
+        let found = solve(io, guess, [1e-3, 100.0, 100.0], |u| {
             let (_, p) = state(u);
             let drops = Self::drops(p);
             let stiffness = spool.stiffness(u[0], drops, c);
