@@ -537,7 +537,13 @@ fn declared_variables(circuit: &Circuit) -> Variables {
         circuit.components.iter().enumerate().chain(lines).map(entry).collect();
     let by_name = entries.iter().enumerate().map(|(i, e)| (e.name.clone(), i)).collect();
     let carries_temperature = circuit.fluids.iter().any(|fluid| fluid.carries_temperature);
-    Variables { entries, by_name, carries_temperature, convention: circuit.run.convention }
+    Variables {
+        entries,
+        by_name,
+        carries_temperature,
+        convention: circuit.run.convention,
+        offers: fluxline_core::plan::offers(circuit),
+    }
 }
 
 /// Warns of signals that lead nowhere. Where all is recorded, all is used.

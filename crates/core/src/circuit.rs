@@ -55,12 +55,25 @@ pub struct Circuit {
     pub connections: Vec<Connection>,
     /// Signal connections.
     pub drives: Vec<Drive>,
+    /// Names that sub-circuits offer for what is inside them.
+    pub offers: Vec<Offer>,
     /// Patterns of variables to record; empty means the default set.
     pub record: Vec<Pattern>,
     /// How often to record.
     pub recording: RecordSettings,
     /// Plots to draw.
     pub plots: Vec<Plot>,
+}
+
+/// A name that a sub-circuit offers for a port, output or input of a component inside it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Offer {
+    /// Full name of the sub-circuit and of what it offers: `boom.p`.
+    pub name: String,
+    /// The component.
+    pub component: usize,
+    /// What it is there: the name of a port, an output or an input.
+    pub part: &'static str,
 }
 
 /// A component in a circuit.
@@ -84,6 +97,17 @@ pub struct Instance {
     pub starts: Vec<StartValue>,
     /// Left out of the run: its ports and outputs keep what they start with.
     pub disabled: bool,
+    /// Outputs that must be positive for it to be stepped; otherwise it stands still.
+    pub gates: Vec<Gate>,
+}
+
+/// An output that lets components be stepped while it is positive.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Gate {
+    /// Component index.
+    pub component: usize,
+    /// Output index.
+    pub output: usize,
 }
 
 /// A value that a port or an output starts with.

@@ -562,6 +562,60 @@ impl<M: Physics, T: Num> Group<T> for GroupOf<M, T> {
     }
 }
 
+/// Components that are stepped only while signals are positive.
+pub struct Gated<T: Num> {
+    /// The components.
+    pub group: Box<dyn Group<T>>,
+    /// The signals.
+    pub gates: Box<[u32]>,
+}
+
+impl<T: Num> Gated<T> {
+    fn is_open(&self, state: &State<T>) -> bool {
+        self.gates.iter().all(|&gate| state.signals[gate as usize].first() > 0.0)
+    }
+}
+
+impl<T: Num> Group<T> for Gated<T> {
+    fn step(&self, state: &mut State<T>, clock: Clock) {
+        if self.is_open(state) {
+            self.group.step(state, clock);
+        }
+    }
+    fn step_one(&self, index: usize, state: &mut State<T>, clock: Clock) {
+        if self.is_open(state) {
+            self.group.step_one(index, state, clock);
+        }
+    }
+    fn start_one(&self, index: usize, state: &mut State<T>, clock: Clock) {
+        self.group.start_one(index, state, clock);
+    }
+    fn start_law(&self, index: usize, state: &mut State<T>, clock: Clock) {
+        self.group.start_law(index, state, clock);
+    }
+    fn energy(&self, index: usize, state: &mut State<T>) -> T {
+        self.group.energy(index, state)
+    }
+    fn content(&self, index: usize, state: &mut State<T>) -> T {
+        self.group.content(index, state)
+    }
+    fn change_step(&self, new: &dyn Group<T>, state: &mut State<T>) {
+        self.group.change_step(new, state);
+    }
+    fn len(&self) -> usize {
+        self.group.len()
+    }
+    fn wiring(&self, index: usize) -> &Wiring {
+        self.group.wiring(index)
+    }
+    fn as_any(&self) -> &dyn Any {
+        self.group.as_any()
+    }
+    fn as_any_mut(&mut self) -> &mut dyn Any {
+        self.group.as_any_mut()
+    }
+}
+
 /// A component type as the registry holds it.
 #[derive(Clone, Copy)]
 pub struct ComponentType {

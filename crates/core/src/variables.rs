@@ -238,6 +238,8 @@ pub struct Variables {
     pub carries_temperature: bool,
     /// Whose names and signs.
     pub convention: Convention,
+    /// What sub-circuits offer: the name, the component, and what it is there.
+    pub offers: HashMap<String, (usize, &'static str)>,
 }
 
 impl Variables {
@@ -249,15 +251,30 @@ impl Variables {
     /// One variable by its full name. `component.out.value` is accepted for `component.out`.
     pub fn find(&self, name: &str) -> Option<Variable> {
         if self.convention == Convention::Hopsan {
-            let component = name.split('#').next()?.replace('$', ".");
-            let entry = &self.entries[*self.by_name.get(&component)?];
-            return entry.variables(self).into_iter().find(|v| v.name == name);
+            return self.find_as_hopsan(name);
         }
         let name = name.strip_suffix(".value").unwrap_or(name);
         name.rmatch_indices('.').find_map(|(dot, _)| {
             let entry = &self.entries[*self.by_name.get(&name[..dot])?];
             entry.variables(self).into_iter().find(|v| v.name == name)
         })
+    }
+
+    /// `component#port#variable`, also where the component is a sub-system.
+    fn find_as_hopsan(&self, name: &str) -> Option<Variable> {
+        let (component, rest) = name.split_once('#')?;
+        let component = component.replace('$', ".");
+        if let Some(&index) = self.by_name.get(&component) {
+            return self.entries[index].variables(self).into_iter().find(|v| v.name == name);
+        }
+        let (port, variable) = rest.split_once('#')?;
+        let &(index, part) = self.offers.get(&format!("{component}.{port}"))?;
+        let inner = self.entries[index].name.replace('.', "$");
+        // Of a port that takes many, the first.
+        let wanted = [format!("{inner}#{part}#{variable}"), format!("{inner}#{part}_1#{variable}")];
+        let all = self.entries[index].variables(self);
+        let found = all.into_iter().find(|v| wanted.contains(&v.name))?;
+        Some(Variable { name: name.to_owned(), ..found })
     }
 
     /// The first effort variable of a domain is what "pressure" of a component without a port

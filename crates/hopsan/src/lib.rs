@@ -19,6 +19,8 @@ pub mod pneumatic;
 mod same;
 pub mod signal;
 pub mod special;
+#[cfg(test)]
+mod testing;
 
 use fluxline_core::component::ComponentType;
 

@@ -71,3 +71,21 @@ dummy! {
         product: Signal,
     } |io, value| io.set_output(Self::PRODUCT, value)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::bench;
+
+    #[test]
+    fn a_product_from_zero_on_is_zero_and_an_empty_one_is_one() {
+        for (factors, product) in [(-1.0, 1.0), (0.0, 1.0), (0.5, 0.0), (1e6, 0.0)] {
+            let mut c = bench::<DummyC>(1e-3, &[(DummyC::FACTORS, factors)]);
+            assert_eq!(c.step().state.bonds[0].wave, product);
+            let mut q = bench::<DummyQ>(1e-3, &[(DummyQ::FACTORS, factors)]);
+            assert_eq!(q.step().effort(0), product);
+            let mut s = bench::<DummySignal>(1e-3, &[(DummySignal::FACTORS, factors)]);
+            assert_eq!(s.step().output(0), product);
+        }
+    }
+}

@@ -463,6 +463,7 @@ fn make_default_line(
         value_spans: vec![None; all.len()],
         starts: Vec::new(),
         disabled: false,
+        gates: Vec::new(),
         values: all,
         fluid: first.fluid,
         rate: 0,

@@ -4,7 +4,7 @@ pub mod junctions;
 pub mod order;
 
 use crate::circuit::{Circuit, Instance, Registry, Source, StartValue};
-use crate::component::{BalanceRole, Environment, Filter, Prepared, Refusal, Wiring};
+use crate::component::{BalanceRole, Environment, Filter, Gated, Prepared, Refusal, Wiring};
 use crate::declare::{Causality, Counts, Side, Value};
 use crate::domain::{Domain, Role};
 use crate::engine::{Junction, RateGroup};
@@ -738,7 +738,9 @@ fn assemble(
         }
     }
     for (i, instance) in instances.iter().enumerate() {
-        if instance.declaration().causality == Causality::Q && rates[i] != 0 {
+        // Hopsan hands on what flowed last.
+        let is_averaged = convention == Convention::Fluxline;
+        if is_averaged && instance.declaration().causality == Causality::Q && rates[i] != 0 {
             let at_border = bonds[i].iter().filter(|&&b| is_slow_line[b as usize]);
             groups[rates[i]].borders.extend(at_border);
         }
@@ -755,7 +757,8 @@ fn assemble(
         fluids: circuit.fluids.clone(),
         volumes: Vec::new(),
     });
-    let mut homes: HashMap<(usize, Causality, &'static str, u32), usize> = HashMap::new();
+    let mut homes: HashMap<(usize, Causality, &'static str, u32, Box<[u32]>), usize> =
+        HashMap::new();
     let mut sequence: Vec<usize> = (0..instances.len()).collect();
     sequence.sort_by_key(|&i| (order[i], instances[i].declaration().name, i));
     let mut prepared: Vec<Option<Box<dyn Prepared>>> = prepared.into_iter().map(Some).collect();
@@ -774,11 +777,19 @@ fn assemble(
             Causality::C => &mut groups[rate].c,
             Causality::Q => &mut groups[rate].q,
         };
-        let home =
-            *homes.entry((rate, causality, declaration.name, order[i])).or_insert_with(|| {
-                list.push(ready.new_group());
-                list.len() - 1
+        let gates: Box<[u32]> = instance
+            .gates
+            .iter()
+            .map(|gate| entries[gate.component].outputs + gate.output as u32)
+            .collect();
+        let key = (rate, causality, declaration.name, order[i], gates.clone());
+        let home = *homes.entry(key).or_insert_with(|| {
+            list.push(match gates.is_empty() {
+                true => ready.new_group(),
+                false => Box::new(Gated { group: ready.new_group(), gates }),
             });
+            list.len() - 1
+        });
         let wiring = Wiring {
             component: i as u32,
             ports: bonds[i].clone().into(),
@@ -922,7 +933,13 @@ fn assemble(
         convention,
         rates: groups,
         thermal,
-        variables: Variables { entries, by_name, carries_temperature: carries, convention },
+        variables: Variables {
+            entries,
+            by_name,
+            carries_temperature: carries,
+            convention,
+            offers: offers(circuit),
+        },
         watch,
         initial: blank.clone(),
         blank,
@@ -933,6 +950,11 @@ fn assemble(
         thermal.measure(&plan.rates[0].c, &mut plan.initial);
     }
     Some(plan)
+}
+
+/// What sub-circuits offer, by name.
+pub fn offers(circuit: &Circuit) -> HashMap<String, (usize, &'static str)> {
+    circuit.offers.iter().map(|o| (o.name.clone(), (o.component, o.part))).collect()
 }
 
 /// What a node of Hopsan's holds when nothing says otherwise.

@@ -79,6 +79,14 @@ pub fn sweep(
     levels(nodes, &kept, |_| true).map_err(|stuck| walk(&kept, &stuck))
 }
 
+/// All nodes in the order of the sweeps of [`sweep`].
+pub fn sequence(nodes: usize, edges: &[Edge]) -> Vec<usize> {
+    let (place, _) = places(nodes, edges);
+    let mut all: Vec<usize> = (0..nodes).collect();
+    all.sort_by_key(|&node| place[node]);
+    all
+}
+
 /// The place of each node in the sweeps, and which nodes they could not take: those follow in the
 /// order of the file.
 fn places(nodes: usize, edges: &[Edge]) -> (Vec<usize>, Option<Vec<bool>>) {

@@ -5,7 +5,7 @@ use super::definition::{Connect, Definition, DefinitionId, End, Section, is_name
 use super::expand::Frame;
 use super::scope::Scope;
 use crate::tree::{Key, Val};
-use fluxline_core::circuit::{Connection, Drive, Instance, PortEnd, Source, default_line};
+use fluxline_core::circuit::{Connection, Drive, Gate, Instance, PortEnd, Source, default_line};
 use fluxline_core::declare::Causality;
 use fluxline_core::domain::Domain;
 use fluxline_core::settings::Convention;
@@ -61,6 +61,46 @@ impl Loader<'_> {
                     error = error.note(note);
                 }
                 self.report(error);
+                None
+            }
+        }
+    }
+
+    /// The component behind an exposed port, and what it is there.
+    pub(super) fn offered(&self, meaning: &Meaning) -> Option<(usize, &'static str)> {
+        let declaration = |component: usize| self.components[component].declaration();
+        match (meaning.port, meaning.source, meaning.input) {
+            (Some(port), ..) => {
+                Some((port.component, declaration(port.component).ports[port.port].name))
+            }
+            (None, Some(Source::Output { component, output }), _) => {
+                Some((component, declaration(component).outputs[output].name))
+            }
+            (None, _, Some((component, parameter))) => {
+                Some((component, declaration(component).parameters[parameter].name))
+            }
+            _ => None,
+        }
+    }
+
+    /// The output that lets a sub-circuit run.
+    pub(super) fn gate_signal(&mut self, end: &End, locals: &Locals) -> Option<Gate> {
+        match self.resolve(end, locals) {
+            Ok(Meaning { source: Some(Source::Output { component, output }), .. }) => {
+                Some(Gate { component, output })
+            }
+            Ok(_) => {
+                let message = format!("`{}` is no output of a component", end.text);
+                let error = Diagnostic::error(Code::UnknownPort, message)
+                    .at(end.at, "expected an output")
+                    .help("a sub-circuit runs while the output that `active` names is positive");
+                self.report(error);
+                None
+            }
+            Err(problem) => {
+                if let Some(problem) = problem {
+                    self.report(problem);
+                }
                 None
             }
         }

@@ -7,7 +7,7 @@ use super::types::TypeInfo;
 use super::value::Owner;
 use super::{Loader, MAX_NESTING, MAX_PARTS, Use, identity, read};
 use crate::tree::{Item, Key, Val};
-use fluxline_core::circuit::{Instance, Pattern, Plot};
+use fluxline_core::circuit::{Instance, Offer, Pattern, Plot};
 use fluxline_core::component::{ComponentType, Declared};
 use fluxline_core::fluid::Fluid;
 use fluxline_core::settings::{
@@ -337,6 +337,8 @@ impl Loader<'_> {
         frame: &Frame,
     ) -> HashMap<String, Meaning> {
         let mut locals: Locals = HashMap::with_capacity(definition.parts.len());
+        // Sub-circuits that run only while a signal is positive.
+        let mut gated = Vec::new();
         for part in &definition.parts {
             if self.parts >= MAX_PARTS {
                 self.is_whole = false;
@@ -351,6 +353,7 @@ impl Loader<'_> {
                     .note("sub-circuits within sub-circuits multiply");
                 self.report(error);
             }
+            let first = self.components.len();
             let local = match &part.what {
                 What::Type(kind) => self.component(part, kind, definition, scope, frame),
                 What::Use(name) => self.subcircuit(part, name, definition, scope, frame),
@@ -360,12 +363,30 @@ impl Loader<'_> {
                 self.is_whole = false;
                 self.silence_overrides(&frame.full(&part.key.name));
             }
+            if matches!(local, Local::Subcircuit(..))
+                && let Some(end) = self.gate(&frame.full(&part.key.name), part)
+            {
+                gated.push((first..self.components.len(), end));
+            }
             locals.insert(&part.key.name, local);
+        }
+        for (inside, end) in gated {
+            if let Some(gate) = self.gate_signal(&end, &locals) {
+                self.components[inside].iter_mut().for_each(|one| one.gates.push(gate));
+            }
         }
         let mut ports = HashMap::with_capacity(definition.ports.len());
         for (key, end) in &definition.ports {
             match self.exposed(key, end, &locals) {
-                Some(meaning) => drop(ports.insert(key.name.clone(), meaning)),
+                Some(meaning) => {
+                    if !frame.prefix.is_empty()
+                        && let Some((component, part)) = self.offered(&meaning)
+                    {
+                        let name = frame.full(&key.name);
+                        self.offers.push(Offer { name, component, part });
+                    }
+                    ports.insert(key.name.clone(), meaning);
+                }
                 None => self.is_whole = false,
             }
         }
@@ -474,8 +495,27 @@ impl Loader<'_> {
             value_spans: read.spans,
             starts,
             disabled,
+            gates: Vec::new(),
         };
         (instance, read.open_inputs)
+    }
+
+    /// The signal that a sub-circuit runs with.
+    fn gate(&mut self, full: &str, part: &Part) -> Option<End> {
+        let item = self.special(full, "active", &part.entries)?.into_owned();
+        match item.value {
+            Val::Text(text) => Some(End { text, at: item.at }),
+            _ => {
+                let error = wrong_type(
+                    &format!("{}.active", part.key.name),
+                    &item,
+                    "the name of an output",
+                )
+                .help("write `active = \"controller.out\"`");
+                self.report(error);
+                None
+            }
+        }
     }
 
     /// Whether a part is left out of the run.
@@ -602,7 +642,7 @@ impl Loader<'_> {
         used: &Definition,
         scope: &Scope,
     ) -> HashMap<String, Given> {
-        const EXTRA: [&str; 5] = ["step", "fluid", "description", "disabled", "drawing"];
+        const EXTRA: [&str; 6] = ["step", "fluid", "description", "active", "disabled", "drawing"];
         let known: HashSet<&str> =
             used.parameters.iter().map(|(key, _)| key.name.as_str()).collect();
         let mut given = HashMap::new();

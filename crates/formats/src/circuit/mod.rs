@@ -15,7 +15,7 @@ pub use overrides::Override;
 use crate::tree;
 use crate::{Draft, Loaded};
 use definition::{Definition, DefinitionId};
-use fluxline_core::circuit::{Circuit, Connection, Drive, Instance, Registry};
+use fluxline_core::circuit::{Circuit, Connection, Drive, Instance, Offer, Registry};
 use fluxline_core::fluid::Fluid;
 use fluxline_core::settings::Convention;
 use fluxline_core::table;
@@ -185,6 +185,7 @@ struct Loader<'r> {
     infos: Vec<Rc<TypeInfo>>,
     connections: Vec<Connection>,
     drives: Vec<Drive>,
+    offers: Vec<Offer>,
     /// Where each driven input is driven.
     driven: HashMap<(usize, usize), Span>,
     line_names: HashSet<String>,
@@ -231,6 +232,7 @@ impl<'r> Loader<'r> {
             infos: Vec::new(),
             connections: Vec::new(),
             drives: Vec::new(),
+            offers: Vec::new(),
             driven: HashMap::new(),
             line_names: HashSet::new(),
             line_numbers: HashMap::new(),
@@ -339,6 +341,7 @@ impl<'r> Loader<'r> {
             components: std::mem::take(&mut self.components),
             connections: std::mem::take(&mut self.connections),
             drives: std::mem::take(&mut self.drives),
+            offers: std::mem::take(&mut self.offers),
             record: settings.record,
             recording: settings.recording,
             plots: settings.plots,

@@ -7,6 +7,7 @@
 //! under `[data]`.
 
 mod nets;
+mod noise;
 mod text;
 mod types;
 
@@ -71,6 +72,7 @@ pub fn convert(
         problems,
         out: String::new(),
         texts: Values::default(),
+        draws: noise::count(&model.root, &values.root, registry),
         unsupported: BTreeMap::new(),
         skipped: Vec::new(),
     };
@@ -88,6 +90,8 @@ struct Writer<'a> {
     problems: &'a mut Diagnostics,
     out: String,
     texts: Values,
+    /// Random numbers that others draw, by component.
+    draws: noise::Draws,
     /// Types that there are none of here: how many components, and where the first.
     unsupported: BTreeMap<String, (usize, Span, String)>,
     /// Components left out because nothing is connected to them: name, type, whole element.
@@ -104,6 +108,8 @@ struct Spot<'a> {
     driven: &'a HashSet<&'a str>,
     is_connected: bool,
     shared: &'a Shared<'a>,
+    /// Folder that files are looked for in.
+    folder: &'a Path,
 }
 
 /// A parameter of a system as the circuit file has it: its unit, when all who use it agree.
@@ -194,14 +200,28 @@ impl Writer<'_> {
                 Object::Component(component) => {
                     let driven = driven.get(&index).unwrap_or(&nothing);
                     let is_connected = connected.contains(&index);
-                    let place = Spot { path, prefix, driven, is_connected, shared: &shared };
+                    let folder = &system.folder;
+                    let place =
+                        Spot { path, prefix, driven, is_connected, shared: &shared, folder };
                     let given = match values.objects.get(index) {
                         Some(ObjectValues::Component(given)) => &given[..],
                         _ => &[],
                     };
                     self.component(component, given, &place);
                 }
-                Object::System(nested) => self.use_of(nested, prefix, system),
+                Object::System(nested) => {
+                    let none = SystemValues::default();
+                    let values = match values.objects.get(index) {
+                        Some(ObjectValues::System(values)) => values,
+                        _ => &none,
+                    };
+                    let is_gate = |m: &&nets::Member| m.kind == End::Gate && m.object == index;
+                    let node = nets.nodes.iter().find(|node| node.iter().any(|m| is_gate(&m)));
+                    let source = node
+                        .and_then(|node| node.iter().find(|m| m.kind == End::Output))
+                        .map(|source| source.text.as_str());
+                    self.use_of(nested, values, prefix, system, source);
+                }
                 Object::Port(_) => {}
             }
         }
@@ -299,7 +319,7 @@ impl Writer<'_> {
     }
 
     fn component(&mut self, component: &Component, given: &[Evaluated], spot: &Spot) {
-        let &Spot { path, prefix, driven, is_connected, shared } = spot;
+        let &Spot { path, prefix, driven, is_connected, shared, .. } = spot;
         let Some(declaration) = declaration(self.registry, &component.typename) else {
             if is_connected {
                 let entry = self.unsupported.entry(component.typename.clone());
@@ -317,10 +337,8 @@ impl Writer<'_> {
         if component.disabled {
             let _ = writeln!(self.out, "disabled = true");
         }
-        let by_name: HashMap<&str, &Evaluated> = given
-            .iter()
-            .map(|given| (given.name.strip_suffix("#Value").unwrap_or(&given.name), given))
-            .collect();
+        let by_name: HashMap<&str, &Evaluated> =
+            given.iter().map(|given| (given.name.as_str(), given)).collect();
         for parameter in declaration.parameters {
             if let Some(input) = parameter.name.strip_suffix("_connected") {
                 if driven.contains(input) {
@@ -331,7 +349,11 @@ impl Writer<'_> {
             if driven.contains(parameter.name) {
                 continue;
             }
-            let Some(given) = by_name.get(parameter.name) else { continue };
+            let full = match parameter.input {
+                Some(_) => format!("{}#Value", parameter.name),
+                None => parameter.name.to_owned(),
+            };
+            let Some(given) = by_name.get(full.as_str()) else { continue };
             let reference = given.expression.as_deref().map(str::trim);
             if let Some(name) = reference.filter(|name| shared.contains_key(name)) {
                 let _ = writeln!(self.out, "{} = {}", key(parameter.name), quoted(name));
@@ -343,11 +365,68 @@ impl Writer<'_> {
                 let _ = writeln!(self.out, "{} = {text}{comment}", key(parameter.name));
             }
         }
+        if let Some(&(before, after)) = self.draws.get(&join(path, &component.name)) {
+            for (name, count) in [("draws_before", before), ("draws_after", after)] {
+                if count > 0 {
+                    let _ = writeln!(self.out, "{name} = {count}");
+                }
+            }
+        }
+        self.file_contents(component, declaration, &by_name, spot);
         let starts = self.start_values(declaration, given);
         if !starts.is_empty() {
             let _ = writeln!(self.out, "start_values = {{ {} }}", starts.join(", "));
         }
         self.drawing(component.pose);
+    }
+
+    /// What stands in a file that the component names: the text of a table, or the program of a
+    /// script. A circuit file holds it itself, so that it stands alone.
+    fn file_contents(
+        &mut self,
+        component: &Component,
+        declaration: &'static Declaration,
+        given: &HashMap<&str, &Evaluated>,
+        spot: &Spot,
+    ) {
+        let has = |name: &str| declaration.parameters.iter().any(|p| p.name == name);
+        let named = |name: &str| match given.get(name).map(|given| (&given.value, given.span)) {
+            Some((Value::Text(file), span)) if !file.trim().is_empty() => Some((file.trim(), span)),
+            _ => None,
+        };
+        let (file, is_script) = match (named("filename"), named("scriptfile")) {
+            (Some(file), _) if has("filename") && has("text") => (file, false),
+            (_, Some(file)) if has("program") => (file, true),
+            _ => return,
+        };
+        let (name, span) = file;
+        let path = spot.folder.join(name.replace('\\', "/"));
+        let text = match crate::xml::read_bytes(&path) {
+            Ok(bytes) => String::from_utf8_lossy(&bytes).into_owned(),
+            Err(problem) => {
+                let problem = problem.at_if(span.or(Some(component.span)), "named here");
+                self.problems.push(problem.on(Place::component(&component.name)));
+                return;
+            }
+        };
+        if !is_script {
+            let _ = writeln!(self.out, "text = {}", quoted(&text));
+            return;
+        }
+        match crate::numhop::Program::parse(&text) {
+            Ok(program) => {
+                let _ = writeln!(self.out, "program = {}", quoted(&program.in_reverse_polish()));
+            }
+            Err(error) => {
+                let line = 1 + text[..error.range.start.min(text.len())].matches('\n').count();
+                let message = format!("`{}`, line {line}: {error}", path.display());
+                self.problems.push(
+                    Diagnostic::error(Code::BadExpression, message)
+                        .at(span.unwrap_or(component.span), "the script is named here")
+                        .on(Place::component(&component.name)),
+                );
+            }
+        }
     }
 
     /// A parameter's value as a circuit file writes it; nothing when it is the default.
@@ -440,7 +519,14 @@ impl Writer<'_> {
     }
 
     /// The use of a nested system.
-    fn use_of(&mut self, nested: &System, prefix: &str, around: &System) {
+    fn use_of(
+        &mut self,
+        nested: &System,
+        values: &SystemValues,
+        prefix: &str,
+        around: &System,
+        gate: Option<&str>,
+    ) {
         let name = key(&nested.name);
         let _ = writeln!(self.out, "\n[{prefix}components.{name}]\nuse = {}", quoted(&nested.name));
         if nested.disabled {
@@ -453,14 +539,18 @@ impl Writer<'_> {
             let _ = writeln!(self.out, "step = {}", self.texts.number(nested.times.step, "s"));
         }
         if nested.kind == SystemKind::Conditional {
-            self.problems.push(
-                Diagnostic::error(
-                    Code::UnsupportedImport,
-                    format!("`{}` is a conditional sub-system, which cannot be run", nested.name),
-                )
-                .at(nested.span, "this sub-system")
-                .on(Place::component(&nested.name)),
-            );
+            let on = values.start_values.iter().find(|value| value.name == "on#Value");
+            let is_on = on.and_then(|on| on.value.number()).is_some_and(|on| on > 0.0);
+            match gate {
+                Some(source) => {
+                    let _ = writeln!(self.out, "active = {}", quoted(source));
+                }
+                // Never switched on, it stands still.
+                None if !is_on && !nested.disabled => {
+                    let _ = writeln!(self.out, "disabled = true");
+                }
+                None => {}
+            }
         }
         self.drawing(nested.pose);
     }

@@ -4,7 +4,7 @@
 //! end with each of them. What lies behind a port of a nested system is looked up, so that a node
 //! consists of ports of components and of ports that nested systems offer.
 
-use crate::model::{Object, System};
+use crate::model::{Object, System, SystemKind};
 use fluxline_core::circuit::Registry;
 use fluxline_core::declare::Declaration;
 use std::collections::HashMap;
@@ -20,6 +20,8 @@ pub(super) enum Kind {
     Output,
     /// An input.
     Input,
+    /// The input of a conditional sub-system that lets it run.
+    Gate,
 }
 
 /// One thing that a node joins.
@@ -145,6 +147,12 @@ pub(super) fn gather(
         match &system.objects[*object] {
             Object::Port(own) => offered[node].push(own.name.clone()),
             Object::System(nested) => {
+                if nested.kind == SystemKind::Conditional && port == "on" {
+                    let text = format!("{}.on", nested.name);
+                    let member =
+                        Member { text, kind: Kind::Gate, object: *object, port: port.clone() };
+                    nets.nodes[node].push(member);
+                }
                 let offers = inner.get(object).map_or(&[][..], |offers| offers);
                 for (name, kind) in offers
                     .iter()

@@ -35,12 +35,13 @@ impl Values {
             let usual = USUAL.iter().find(|(si, _)| *si == unit).map_or(&[][..], |(_, all)| all);
             usual.iter().copied().chain([unit]).filter_map(|u| Unit::parse(u).ok()).collect()
         });
-        let same = |text: &String| {
+        let same = |text: &str| {
             Quantity::parse(text).is_ok_and(|read| read.value.to_bits() == value.to_bits())
         };
-        let texts = candidates.iter().map(|unit| format_in(value, unit)).filter(same);
-        // The first is preferred unless another is clearly shorter: 0.5 m, 500 mm, but 1 m.
-        let best = texts.min_by_key(|text| text.len());
+        let texts = candidates.iter().map(|unit| format_in(value, unit)).enumerate();
+        // An earlier unit is preferred unless a later one is clearly shorter: 500 mm, but 1 m.
+        let cost = |(index, text): &(usize, String)| text.len() + 3 * index;
+        let best = texts.filter(|(_, text)| same(text)).min_by_key(cost).map(|(_, text)| text);
         best.map_or_else(|| plain(value), |text| quoted(&text))
     }
 }

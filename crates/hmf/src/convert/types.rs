@@ -4,6 +4,9 @@ use crate::evaluate::{Kind, Types};
 use fluxline_core::circuit::Registry;
 use fluxline_core::declare::{self, Declaration};
 
+/// Constants without effect that have the name of an input: type and name.
+const SHADOWED: &[(&str, &str)] = &[("MechanicGearShaft", "alpha")];
+
 /// The types of a registry under Hopsan's names.
 #[derive(Debug)]
 pub struct RegistryTypes<'r>(pub &'r Registry);
@@ -21,6 +24,9 @@ impl Types for RegistryTypes<'_> {
 
     fn kind(&self, typename: &str, parameter: &str) -> Option<Kind> {
         let declaration = self.declaration(typename)?;
+        if SHADOWED.contains(&(typename, parameter)) {
+            return Some(Kind::Double);
+        }
         let Some((port, variable)) = parameter.split_once('#') else {
             let found = declaration.parameters.iter();
             let found = found.filter(|p| p.input.is_none()).find(|p| p.name == parameter)?;

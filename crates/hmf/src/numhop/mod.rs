@@ -181,6 +181,45 @@ impl Program {
         self.statements.iter().fold(0.0, |_, statement| self.run(statement, values, stack))
     }
 
+    /// The program in reverse Polish order, as `hopsan.SignalNumHopSISO` takes it: variables that are
+    /// not its input `in` or its output `out` are numbered.
+    pub fn in_reverse_polish(&self) -> String {
+        let word = |slot: u32| match self.variables.get(slot as usize).map(String::as_str) {
+            Some(name @ ("in" | "out")) => name.to_owned(),
+            _ => format!("${slot}"),
+        };
+        let mut words: Vec<String> = Vec::new();
+        for statement in &self.statements {
+            let steps = &self.steps[statement.steps.clone()];
+            for (index, step) in steps.iter().enumerate() {
+                match *step {
+                    Step::Constant(value) => words.push(format!("{value:?}")),
+                    Step::Load(slot) => words.push(word(slot)),
+                    Step::Store(slot) => {
+                        words.push(format!("={}", word(slot)));
+                        // The value goes on to what stands to the left: `a = b = 2`.
+                        if index + 1 < steps.len() {
+                            words.push(word(slot));
+                        }
+                    }
+                    Step::One(function) => words.push(ONE[usize::from(function)].0.to_owned()),
+                    Step::Two(function) => words.push(TWO[usize::from(function)].0.to_owned()),
+                    Step::Negate => words.push("neg".to_owned()),
+                    Step::Add => words.push("+".to_owned()),
+                    Step::Subtract => words.push("-".to_owned()),
+                    Step::Or => words.push("|".to_owned()),
+                    Step::Multiply => words.push("*".to_owned()),
+                    Step::Divide => words.push("/".to_owned()),
+                    Step::And => words.push("&".to_owned()),
+                    Step::Power => words.push("^".to_owned()),
+                    Step::Less => words.push("<".to_owned()),
+                    Step::Greater => words.push(">".to_owned()),
+                }
+            }
+        }
+        words.join(" ")
+    }
+
     /// The value of one statement.
     pub fn run(&self, statement: &Statement, values: &mut [f64], stack: &mut Vec<f64>) -> f64 {
         stack.clear();

@@ -526,318 +526,318 @@ macro_rules! aircraft {
         vehicle! {
             $(#[$($about)*])*
             pub struct $name, pitch = "0", {
-    /// left outer flap
-    #[port(name = "Pal1")]
-    left_outer: Rotational,
-    /// right outer flap
-    #[port(name = "Par1")]
-    right_outer: Rotational,
-    /// left inner flap
-    #[port(name = "Pal12")]
-    left_inner: Rotational,
-    /// right inner flap
-    #[port(name = "Par12")]
-    right_inner: Rotational,
-    /// left half of the tail
-    #[port(name = "Pal2")]
-    left_tail: Rotational,
-    /// right half of the tail
-    #[port(name = "Par2")]
-    right_tail: Rotational,
-    /// rudder
-    #[port(name = "Pfin")]
-    rudder: Rotational,
-    /// – — thrust of the left engine [N]
-    #[input(name = "thrustl", default = "0 N")]
-    pub left_thrust: f64,
-    /// – — thrust of the right engine [N]
-    #[input(name = "thrustr", default = "0 N")]
-    pub right_thrust: f64,
-    /// – — angle of the left nozzle, upwards [rad]
-    #[input(name = "dezthrustl", default = "0 rad")]
-    pub left_nozzle_z: f64,
-    /// – — angle of the right nozzle, upwards [rad]
-    #[input(name = "dezthrustr", default = "0 rad")]
-    pub right_nozzle_z: f64,
-    /// – — angle of the left nozzle, to the side [rad]
-    #[input(name = "deythrustl", default = "0 rad")]
-    pub left_nozzle_y: f64,
-    /// – — angle of the right nozzle, to the side [rad]
-    #[input(name = "deythrustr", default = "0 rad")]
-    pub right_nozzle_y: f64,
-    /// – — mass of fuel [kg]
-    #[input(name = "Mfuel", default = "0 kg")]
-    pub fuel_mass: f64,
-    /// – — mass of cargo [kg]
-    #[input(name = "Mcargo", default = "0 kg")]
-    pub cargo_mass: f64,
-    /// ρ — density of the air [kg/m^3]
-    #[input(name = "rho", default = "1.25 kg/m^3")]
-    pub density: f64,
-    /// – — head wind [m/s]
-    #[input(name = "vturbx", default = "0 m/s")]
-    pub gust_x: f64,
-    /// – — wind from the right [m/s]
-    #[input(name = "vturby", default = "0 m/s")]
-    pub gust_y: f64,
-    /// – — wind from below [m/s]
-    #[input(name = "vturbz", default = "0 m/s")]
-    pub gust_z: f64,
-    /// – — roll rate of the air [rad/s]
-    #[input(name = "wturbx", default = "0 rad/s")]
-    pub swirl_x: f64,
-    /// – — pitch rate of the air [rad/s]
-    #[input(name = "wturby", default = "0 rad/s")]
-    pub swirl_y: f64,
-    /// – — yaw rate of the air [rad/s]
-    #[input(name = "wturbz", default = "0 rad/s")]
-    pub swirl_z: f64,
-    /// – — angle at which the fin stalls [rad]
-    #[$kind(name = "afin", default = "0.3 rad")]
-    pub stall_fin: f64,
-    /// a_n1 — angle downwards at which the wing stalls [rad]
-    #[$kind(name = "an1", default = "0.6 rad")]
-    pub stall_down_1: f64,
-    /// a_n2 — angle downwards at which the tail stalls [rad]
-    #[$kind(name = "an2", default = "0.6 rad")]
-    pub stall_down_2: f64,
-    /// a_p1 — angle upwards at which the wing stalls [rad]
-    #[$kind(name = "ap1", default = "0.9 rad")]
-    pub stall_up_1: f64,
-    /// a_p2 — angle upwards at which the tail stalls [rad]
-    #[$kind(name = "ap2", default = "0.7 rad")]
-    pub stall_up_2: f64,
-    /// A₁ — aspect ratio of the wing [–]
-    #[$kind(name = "AR1", default = 2.24)]
-    pub aspect_1: f64,
-    /// A₂ — aspect ratio of the tail [–]
-    #[$kind(name = "AR2", default = 2.2)]
-    pub aspect_2: f64,
-    /// – — without effect [–]
-    #[$kind(name = "ARfin", default = 0.58)]
-    pub aspect_fin: f64,
-    /// – — drag coefficient of the wing without lift [–]
-    #[$kind(name = "Cd01", default = 0.0045)]
-    pub drag_1: f64,
-    /// – — drag coefficient of the tail without lift [–]
-    #[$kind(name = "Cd02", default = 0.0045)]
-    pub drag_2: f64,
-    /// – — drag coefficient of the body [–]
-    #[$kind(name = "Cd0b", default = 0.004)]
-    pub drag_body: f64,
-    /// – — drag coefficient of the fin [–]
-    #[$kind(name = "Cd0fin", default = 0.0045)]
-    pub drag_fin: f64,
-    /// C_Lα1 — lift coefficient of the wing per angle of attack [–]
-    #[$kind(name = "CLalpha1", default = 2.1)]
-    pub lift_slope_1: f64,
-    /// C_Lα2 — lift coefficient of the tail per angle of attack [–]
-    #[$kind(name = "CLalpha2", default = 2.2)]
-    pub lift_slope_2: f64,
-    /// – — lift coefficient of the body per angle of attack [–]
-    #[$kind(name = "CLalphabh", default = 2)]
-    pub lift_slope_body: f64,
-    /// – — side force coefficient of the body per slip [–]
-    #[$kind(name = "CLalphabv", default = 2)]
-    pub side_slope_body: f64,
-    /// – — side force coefficient of the fin per angle [–]
-    #[$kind(name = "CLalphafin", default = 0.8)]
-    pub lift_slope_fin: f64,
-    /// – — lift coefficient per angle of an outer flap [–]
-    #[$kind(name = "CLde1", default = 0.1)]
-    pub lift_flap_1: f64,
-    /// – — lift coefficient per angle of half the tail [–]
-    #[$kind(name = "CLde2", default = 0.515)]
-    pub lift_flap_2: f64,
-    /// – — lift coefficient per angle of an inner flap [–]
-    #[$kind(name = "CLde12", default = 0.2)]
-    pub lift_flap_12: f64,
-    /// – — drag coefficient per squared angle of an outer flap [–]
-    #[$kind(name = "Cdide1", default = 0)]
-    pub drag_flap_1: f64,
-    /// – — drag coefficient per squared angle of an inner flap [–]
-    #[$kind(name = "Cdide12", default = 0)]
-    pub drag_flap_12: f64,
-    /// – — drag coefficient saved per product of both flap angles [–]
-    #[$kind(name = "Cdide112", default = 0)]
-    pub drag_flaps: f64,
-    /// – — angle of an outer flap with least drag [rad]
-    #[$kind(name = "de10", default = "0.01 rad")]
-    pub flap_rest_1: f64,
-    /// – — angle of an inner flap with least drag [rad]
-    #[$kind(name = "de120", default = "0.01 rad")]
-    pub flap_rest_12: f64,
-    /// C_m0 — moment coefficient of the wing [m]
-    #[$kind(name = "Cm01", default = "-0.1 m")]
-    pub moment_1: f64,
-    /// C_ms — moment coefficient of the stalled wing [m]
-    #[$kind(name = "Cmfs1", default = "-0.5 m")]
-    pub stalled_moment_1: f64,
-    /// – — moment coefficient per angle of an outer flap [m]
-    #[$kind(name = "Cmde1", default = "0.02 m")]
-    pub moment_flap_1: f64,
-    /// – — moment coefficient per angle of an inner flap [m]
-    #[$kind(name = "Cmde12", default = "0.1 m")]
-    pub moment_flap_12: f64,
-    /// – — side force coefficient per rudder angle [–]
-    #[$kind(name = "CLdefin", default = 0.0827084)]
-    pub lift_flap_fin: f64,
-    /// – — share of the angle of attack that meets the wing [–]
-    #[$kind(name = "dah1", default = 1)]
-    pub attack_share_1: f64,
-    /// – — share of the angle of attack that meets the tail [–]
-    #[$kind(name = "dah2", default = 0.6)]
-    pub attack_share_2: f64,
-    /// e₁ — span efficiency of the wing [–]
-    #[$kind(name = "e1", default = 0.95)]
-    pub efficiency_1: f64,
-    /// e₂ — span efficiency of the tail [–]
-    #[$kind(name = "e2", default = 0.95)]
-    pub efficiency_2: f64,
-    /// – — without effect [–]
-    #[$kind(name = "efin", default = 0.95)]
-    pub efficiency_fin: f64,
-    /// – — width of the fin's stall [rad]
-    #[$kind(name = "awfin", default = "0.2 rad")]
-    pub stall_width_fin: f64,
-    /// w_n1 — width of the wing's stall downwards [rad]
-    #[$kind(name = "awn1", default = "0.2 rad")]
-    pub stall_down_width_1: f64,
-    /// w_n2 — width of the tail's stall downwards [rad]
-    #[$kind(name = "awn2", default = "0.2 rad")]
-    pub stall_down_width_2: f64,
-    /// w_p1 — width of the wing's stall upwards [rad]
-    #[$kind(name = "awp1", default = "0.2 rad")]
-    pub stall_up_width_1: f64,
-    /// w_p2 — width of the tail's stall upwards [rad]
-    #[$kind(name = "awp2", default = "0.2 rad")]
-    pub stall_up_width_2: f64,
-    /// – — without effect [rad]
-    #[$kind(name = "gamma1", default = "-0.0872665 rad")]
-    pub dihedral_1: f64,
-    /// – — without effect [rad]
-    #[$kind(name = "gamma2", default = "-0.0872665 rad")]
-    pub dihedral_2: f64,
-    /// – — without effect [–]
-    #[$kind(name = "hthrust0", default = 0)]
-    pub thrust_height: f64,
-    /// – — angle by which the wing is set down [rad]
-    #[$kind(name = "ia1", default = "0 rad")]
-    pub incidence_1: f64,
-    /// – — angle by which the tail is set down [rad]
-    #[$kind(name = "ia2", default = "0.02 rad")]
-    pub incidence_2: f64,
-    /// – — moment of inertia about x, over A₁·M·S₁ [–]
-    #[$kind(name = "Ix0", default = 0.0022)]
-    pub roll_inertia: f64,
-    /// – — product of inertia, over A₁·M·S₁ [–]
-    #[$kind(name = "Ixz0", default = 0.001)]
-    pub cross_inertia: f64,
-    /// – — moment of inertia about y, over M·S₁ [–]
-    #[$kind(name = "Iy0", default = 0.06)]
-    pub pitch_inertia: f64,
-    /// – — moment of inertia about z, over M·S₁/A₁ [–]
-    #[$kind(name = "Iz0", default = 0.08)]
-    pub yaw_inertia: f64,
-    /// – — without effect [rad]
-    #[$kind(name = "lambda1", default = "0.436332 rad")]
-    pub sweep_1: f64,
-    /// – — without effect [rad]
-    #[$kind(name = "lambda2", default = "0.436332 rad")]
-    pub sweep_2: f64,
-    /// – — without effect [rad]
-    #[$kind(name = "lambdafin", default = "0.785398 rad")]
-    pub sweep_fin: f64,
-    /// – — arm of an outer flap about its hinge, in chords [–]
-    #[$kind(name = "lc10", default = 0.005)]
-    pub hinge_arm_1: f64,
-    /// – — arm of the tail about its hinge, in chords [–]
-    #[$kind(name = "lc20", default = 0.005)]
-    pub hinge_arm_2: f64,
-    /// – — arm of an inner flap about its hinge, in chords [–]
-    #[$kind(name = "lc120", default = 0.005)]
-    pub hinge_arm_12: f64,
-    /// – — arm of the rudder about its hinge, in chords [–]
-    #[$kind(name = "lcfin0", default = 0.005)]
-    pub hinge_arm_fin: f64,
-    /// M — mass without fuel and cargo [kg]
-    #[$kind(name = $empty_mass, default = "5000 kg")]
-    pub empty_mass: f64,
-    /// – — place of half the wing's lift, in spans [–]
-    #[$kind(name = "rc10", default = 0.25)]
-    pub roll_arm_1: f64,
-    /// – — place of half the tail's lift, in spans [–]
-    #[$kind(name = "rc20", default = 0.15)]
-    pub roll_arm_2: f64,
-    /// – — without effect [–]
-    #[$kind(name = "rcfin0", default = 0.1)]
-    pub roll_arm_fin: f64,
-    /// S₁ — area of the wing [m^2]
-    #[$kind(name = "S1", default = "40 m^2")]
-    pub area_1: f64,
-    /// – — area of the tail, over S₁ [–]
-    #[$kind(name = "S20", default = 0.5)]
-    pub area_share_2: f64,
-    /// – — area of the body from above, over S₁ [–]
-    #[$kind(name = "Sbh0", default = 0.2)]
-    pub area_share_body: f64,
-    /// – — area of the body from the side, over S₁ [–]
-    #[$kind(name = "Sbv0", default = 0.2)]
-    pub area_share_side: f64,
-    /// – — area of the fin, over S₁ [–]
-    #[$kind(name = "Sfin0", default = 0.17)]
-    pub area_share_fin: f64,
-    /// – — without effect [–]
-    #[$kind(name = "xbach0", default = 2)]
-    pub body_place: f64,
-    /// – — without effect [–]
-    #[$kind(name = "xbacv0", default = 2)]
-    pub side_place: f64,
-    /// – — place of the empty aircraft's centre of mass, in chords [–]
-    #[$kind(name = "xbcge0", default = 1.4)]
-    pub empty_place: f64,
-    /// – — place of the cargo, in chords [–]
-    #[$kind(name = "xcargo0", default = 1.4)]
-    pub cargo_place: f64,
-    /// – — place of the fuel, in chords [–]
-    #[$kind(name = "xfuel0", default = 1.4)]
-    pub fuel_place: f64,
-    /// – — place of the wing, in chords [–]
-    #[$kind(name = "xw10", default = 1.55)]
-    pub place_1: f64,
-    /// – — place of the tail, in chords [–]
-    #[$kind(name = "xw20", default = 2.6)]
-    pub place_2: f64,
-    /// – — place of the fin, in chords [–]
-    #[$kind(name = "xwfin0", default = 2.6)]
-    pub place_fin: f64,
-    /// – — place of the engines, in spans [–]
-    #[$kind(name = "xeng0", default = 2.6)]
-    pub engine_place: f64,
-    /// – — place of the engines to the side, in spans [–]
-    #[$kind(name = "yeng0", default = 0)]
-    pub engine_offset: f64,
-    /// g — gravity [m/s^2]
-    #[$kind(name = "g0", default = "9.81 m/s^2")]
-    pub gravity: f64,
-    /// – — stiffness of the ground [N/m]
-    #[$kind(name = "kground", default = "10000 N/m")]
-    pub ground_stiffness: f64,
-    /// – — without effect [N*s/m]
-    #[$kind(name = "cground", default = "1000 N*s/m")]
-    pub ground_damping: f64,
-    /// C_L — lift coefficient [–]
-    #[output(name = "CL1")]
-    lift_coefficient: Signal,
-    /// C_D — drag coefficient [–]
-    #[output(name = "Cd1")]
-    drag_coefficient: Signal,
-    /// – — drag, forwards [N]
-    #[output(name = "Fax")]
-    drag_force: Signal,
-    /// – — lift, downwards [N]
-    #[output(name = "Faz")]
-    lift_force: Signal,
+                /// left outer flap
+                #[port(name = "Pal1")]
+                left_outer: Rotational,
+                /// right outer flap
+                #[port(name = "Par1")]
+                right_outer: Rotational,
+                /// left inner flap
+                #[port(name = "Pal12")]
+                left_inner: Rotational,
+                /// right inner flap
+                #[port(name = "Par12")]
+                right_inner: Rotational,
+                /// left half of the tail
+                #[port(name = "Pal2")]
+                left_tail: Rotational,
+                /// right half of the tail
+                #[port(name = "Par2")]
+                right_tail: Rotational,
+                /// rudder
+                #[port(name = "Pfin")]
+                rudder: Rotational,
+                /// – — thrust of the left engine [N]
+                #[input(name = "thrustl", default = "0 N")]
+                pub left_thrust: f64,
+                /// – — thrust of the right engine [N]
+                #[input(name = "thrustr", default = "0 N")]
+                pub right_thrust: f64,
+                /// – — angle of the left nozzle, upwards [rad]
+                #[input(name = "dezthrustl", default = "0 rad")]
+                pub left_nozzle_z: f64,
+                /// – — angle of the right nozzle, upwards [rad]
+                #[input(name = "dezthrustr", default = "0 rad")]
+                pub right_nozzle_z: f64,
+                /// – — angle of the left nozzle, to the side [rad]
+                #[input(name = "deythrustl", default = "0 rad")]
+                pub left_nozzle_y: f64,
+                /// – — angle of the right nozzle, to the side [rad]
+                #[input(name = "deythrustr", default = "0 rad")]
+                pub right_nozzle_y: f64,
+                /// – — mass of fuel [kg]
+                #[input(name = "Mfuel", default = "0 kg")]
+                pub fuel_mass: f64,
+                /// – — mass of cargo [kg]
+                #[input(name = "Mcargo", default = "0 kg")]
+                pub cargo_mass: f64,
+                /// ρ — density of the air [kg/m^3]
+                #[input(name = "rho", default = "1.25 kg/m^3")]
+                pub density: f64,
+                /// – — head wind [m/s]
+                #[input(name = "vturbx", default = "0 m/s")]
+                pub gust_x: f64,
+                /// – — wind from the right [m/s]
+                #[input(name = "vturby", default = "0 m/s")]
+                pub gust_y: f64,
+                /// – — wind from below [m/s]
+                #[input(name = "vturbz", default = "0 m/s")]
+                pub gust_z: f64,
+                /// – — roll rate of the air [rad/s]
+                #[input(name = "wturbx", default = "0 rad/s")]
+                pub swirl_x: f64,
+                /// – — pitch rate of the air [rad/s]
+                #[input(name = "wturby", default = "0 rad/s")]
+                pub swirl_y: f64,
+                /// – — yaw rate of the air [rad/s]
+                #[input(name = "wturbz", default = "0 rad/s")]
+                pub swirl_z: f64,
+                /// – — angle at which the fin stalls [rad]
+                #[$kind(name = "afin", default = "0.3 rad")]
+                pub stall_fin: f64,
+                /// a_n1 — angle downwards at which the wing stalls [rad]
+                #[$kind(name = "an1", default = "0.6 rad")]
+                pub stall_down_1: f64,
+                /// a_n2 — angle downwards at which the tail stalls [rad]
+                #[$kind(name = "an2", default = "0.6 rad")]
+                pub stall_down_2: f64,
+                /// a_p1 — angle upwards at which the wing stalls [rad]
+                #[$kind(name = "ap1", default = "0.9 rad")]
+                pub stall_up_1: f64,
+                /// a_p2 — angle upwards at which the tail stalls [rad]
+                #[$kind(name = "ap2", default = "0.7 rad")]
+                pub stall_up_2: f64,
+                /// A₁ — aspect ratio of the wing [–]
+                #[$kind(name = "AR1", default = 2.24)]
+                pub aspect_1: f64,
+                /// A₂ — aspect ratio of the tail [–]
+                #[$kind(name = "AR2", default = 2.2)]
+                pub aspect_2: f64,
+                /// – — without effect [–]
+                #[$kind(name = "ARfin", default = 0.58)]
+                pub aspect_fin: f64,
+                /// – — drag coefficient of the wing without lift [–]
+                #[$kind(name = "Cd01", default = 0.0045)]
+                pub drag_1: f64,
+                /// – — drag coefficient of the tail without lift [–]
+                #[$kind(name = "Cd02", default = 0.0045)]
+                pub drag_2: f64,
+                /// – — drag coefficient of the body [–]
+                #[$kind(name = "Cd0b", default = 0.004)]
+                pub drag_body: f64,
+                /// – — drag coefficient of the fin [–]
+                #[$kind(name = "Cd0fin", default = 0.0045)]
+                pub drag_fin: f64,
+                /// C_Lα1 — lift coefficient of the wing per angle of attack [–]
+                #[$kind(name = "CLalpha1", default = 2.1)]
+                pub lift_slope_1: f64,
+                /// C_Lα2 — lift coefficient of the tail per angle of attack [–]
+                #[$kind(name = "CLalpha2", default = 2.2)]
+                pub lift_slope_2: f64,
+                /// – — lift coefficient of the body per angle of attack [–]
+                #[$kind(name = "CLalphabh", default = 2)]
+                pub lift_slope_body: f64,
+                /// – — side force coefficient of the body per slip [–]
+                #[$kind(name = "CLalphabv", default = 2)]
+                pub side_slope_body: f64,
+                /// – — side force coefficient of the fin per angle [–]
+                #[$kind(name = "CLalphafin", default = 0.8)]
+                pub lift_slope_fin: f64,
+                /// – — lift coefficient per angle of an outer flap [–]
+                #[$kind(name = "CLde1", default = 0.1)]
+                pub lift_flap_1: f64,
+                /// – — lift coefficient per angle of half the tail [–]
+                #[$kind(name = "CLde2", default = 0.515)]
+                pub lift_flap_2: f64,
+                /// – — lift coefficient per angle of an inner flap [–]
+                #[$kind(name = "CLde12", default = 0.2)]
+                pub lift_flap_12: f64,
+                /// – — drag coefficient per squared angle of an outer flap [–]
+                #[$kind(name = "Cdide1", default = 0)]
+                pub drag_flap_1: f64,
+                /// – — drag coefficient per squared angle of an inner flap [–]
+                #[$kind(name = "Cdide12", default = 0)]
+                pub drag_flap_12: f64,
+                /// – — drag coefficient saved per product of both flap angles [–]
+                #[$kind(name = "Cdide112", default = 0)]
+                pub drag_flaps: f64,
+                /// – — angle of an outer flap with least drag [rad]
+                #[$kind(name = "de10", default = "0.01 rad")]
+                pub flap_rest_1: f64,
+                /// – — angle of an inner flap with least drag [rad]
+                #[$kind(name = "de120", default = "0.01 rad")]
+                pub flap_rest_12: f64,
+                /// C_m0 — moment coefficient of the wing [m]
+                #[$kind(name = "Cm01", default = "-0.1 m")]
+                pub moment_1: f64,
+                /// C_ms — moment coefficient of the stalled wing [m]
+                #[$kind(name = "Cmfs1", default = "-0.5 m")]
+                pub stalled_moment_1: f64,
+                /// – — moment coefficient per angle of an outer flap [m]
+                #[$kind(name = "Cmde1", default = "0.02 m")]
+                pub moment_flap_1: f64,
+                /// – — moment coefficient per angle of an inner flap [m]
+                #[$kind(name = "Cmde12", default = "0.1 m")]
+                pub moment_flap_12: f64,
+                /// – — side force coefficient per rudder angle [–]
+                #[$kind(name = "CLdefin", default = 0.0827084)]
+                pub lift_flap_fin: f64,
+                /// – — share of the angle of attack that meets the wing [–]
+                #[$kind(name = "dah1", default = 1)]
+                pub attack_share_1: f64,
+                /// – — share of the angle of attack that meets the tail [–]
+                #[$kind(name = "dah2", default = 0.6)]
+                pub attack_share_2: f64,
+                /// e₁ — span efficiency of the wing [–]
+                #[$kind(name = "e1", default = 0.95)]
+                pub efficiency_1: f64,
+                /// e₂ — span efficiency of the tail [–]
+                #[$kind(name = "e2", default = 0.95)]
+                pub efficiency_2: f64,
+                /// – — without effect [–]
+                #[$kind(name = "efin", default = 0.95)]
+                pub efficiency_fin: f64,
+                /// – — width of the fin's stall [rad]
+                #[$kind(name = "awfin", default = "0.2 rad")]
+                pub stall_width_fin: f64,
+                /// w_n1 — width of the wing's stall downwards [rad]
+                #[$kind(name = "awn1", default = "0.2 rad")]
+                pub stall_down_width_1: f64,
+                /// w_n2 — width of the tail's stall downwards [rad]
+                #[$kind(name = "awn2", default = "0.2 rad")]
+                pub stall_down_width_2: f64,
+                /// w_p1 — width of the wing's stall upwards [rad]
+                #[$kind(name = "awp1", default = "0.2 rad")]
+                pub stall_up_width_1: f64,
+                /// w_p2 — width of the tail's stall upwards [rad]
+                #[$kind(name = "awp2", default = "0.2 rad")]
+                pub stall_up_width_2: f64,
+                /// – — without effect [rad]
+                #[$kind(name = "gamma1", default = "-0.0872665 rad")]
+                pub dihedral_1: f64,
+                /// – — without effect [rad]
+                #[$kind(name = "gamma2", default = "-0.0872665 rad")]
+                pub dihedral_2: f64,
+                /// – — without effect [–]
+                #[$kind(name = "hthrust0", default = 0)]
+                pub thrust_height: f64,
+                /// – — angle by which the wing is set down [rad]
+                #[$kind(name = "ia1", default = "0 rad")]
+                pub incidence_1: f64,
+                /// – — angle by which the tail is set down [rad]
+                #[$kind(name = "ia2", default = "0.02 rad")]
+                pub incidence_2: f64,
+                /// – — moment of inertia about x, over A₁·M·S₁ [–]
+                #[$kind(name = "Ix0", default = 0.0022)]
+                pub roll_inertia: f64,
+                /// – — product of inertia, over A₁·M·S₁ [–]
+                #[$kind(name = "Ixz0", default = 0.001)]
+                pub cross_inertia: f64,
+                /// – — moment of inertia about y, over M·S₁ [–]
+                #[$kind(name = "Iy0", default = 0.06)]
+                pub pitch_inertia: f64,
+                /// – — moment of inertia about z, over M·S₁/A₁ [–]
+                #[$kind(name = "Iz0", default = 0.08)]
+                pub yaw_inertia: f64,
+                /// – — without effect [rad]
+                #[$kind(name = "lambda1", default = "0.436332 rad")]
+                pub sweep_1: f64,
+                /// – — without effect [rad]
+                #[$kind(name = "lambda2", default = "0.436332 rad")]
+                pub sweep_2: f64,
+                /// – — without effect [rad]
+                #[$kind(name = "lambdafin", default = "0.785398 rad")]
+                pub sweep_fin: f64,
+                /// – — arm of an outer flap about its hinge, in chords [–]
+                #[$kind(name = "lc10", default = 0.005)]
+                pub hinge_arm_1: f64,
+                /// – — arm of the tail about its hinge, in chords [–]
+                #[$kind(name = "lc20", default = 0.005)]
+                pub hinge_arm_2: f64,
+                /// – — arm of an inner flap about its hinge, in chords [–]
+                #[$kind(name = "lc120", default = 0.005)]
+                pub hinge_arm_12: f64,
+                /// – — arm of the rudder about its hinge, in chords [–]
+                #[$kind(name = "lcfin0", default = 0.005)]
+                pub hinge_arm_fin: f64,
+                /// M — mass without fuel and cargo [kg]
+                #[$kind(name = $empty_mass, default = "5000 kg")]
+                pub empty_mass: f64,
+                /// – — place of half the wing's lift, in spans [–]
+                #[$kind(name = "rc10", default = 0.25)]
+                pub roll_arm_1: f64,
+                /// – — place of half the tail's lift, in spans [–]
+                #[$kind(name = "rc20", default = 0.15)]
+                pub roll_arm_2: f64,
+                /// – — without effect [–]
+                #[$kind(name = "rcfin0", default = 0.1)]
+                pub roll_arm_fin: f64,
+                /// S₁ — area of the wing [m^2]
+                #[$kind(name = "S1", default = "40 m^2")]
+                pub area_1: f64,
+                /// – — area of the tail, over S₁ [–]
+                #[$kind(name = "S20", default = 0.5)]
+                pub area_share_2: f64,
+                /// – — area of the body from above, over S₁ [–]
+                #[$kind(name = "Sbh0", default = 0.2)]
+                pub area_share_body: f64,
+                /// – — area of the body from the side, over S₁ [–]
+                #[$kind(name = "Sbv0", default = 0.2)]
+                pub area_share_side: f64,
+                /// – — area of the fin, over S₁ [–]
+                #[$kind(name = "Sfin0", default = 0.17)]
+                pub area_share_fin: f64,
+                /// – — without effect [–]
+                #[$kind(name = "xbach0", default = 2)]
+                pub body_place: f64,
+                /// – — without effect [–]
+                #[$kind(name = "xbacv0", default = 2)]
+                pub side_place: f64,
+                /// – — place of the empty aircraft's centre of mass, in chords [–]
+                #[$kind(name = "xbcge0", default = 1.4)]
+                pub empty_place: f64,
+                /// – — place of the cargo, in chords [–]
+                #[$kind(name = "xcargo0", default = 1.4)]
+                pub cargo_place: f64,
+                /// – — place of the fuel, in chords [–]
+                #[$kind(name = "xfuel0", default = 1.4)]
+                pub fuel_place: f64,
+                /// – — place of the wing, in chords [–]
+                #[$kind(name = "xw10", default = 1.55)]
+                pub place_1: f64,
+                /// – — place of the tail, in chords [–]
+                #[$kind(name = "xw20", default = 2.6)]
+                pub place_2: f64,
+                /// – — place of the fin, in chords [–]
+                #[$kind(name = "xwfin0", default = 2.6)]
+                pub place_fin: f64,
+                /// – — place of the engines, in spans [–]
+                #[$kind(name = "xeng0", default = 2.6)]
+                pub engine_place: f64,
+                /// – — place of the engines to the side, in spans [–]
+                #[$kind(name = "yeng0", default = 0)]
+                pub engine_offset: f64,
+                /// g — gravity [m/s^2]
+                #[$kind(name = "g0", default = "9.81 m/s^2")]
+                pub gravity: f64,
+                /// – — stiffness of the ground [N/m]
+                #[$kind(name = "kground", default = "10000 N/m")]
+                pub ground_stiffness: f64,
+                /// – — without effect [N*s/m]
+                #[$kind(name = "cground", default = "1000 N*s/m")]
+                pub ground_damping: f64,
+                /// C_L — lift coefficient [–]
+                #[output(name = "CL1")]
+                lift_coefficient: Signal,
+                /// C_D — drag coefficient [–]
+                #[output(name = "Cd1")]
+                drag_coefficient: Signal,
+                /// – — drag, forwards [N]
+                #[output(name = "Fax")]
+                drag_force: Signal,
+                /// – — lift, downwards [N]
+                #[output(name = "Faz")]
+                lift_force: Signal,
             }
         }
     };
@@ -1067,381 +1067,381 @@ vehicle! {
     /// Pitch and yaw have no damping of their own, and the wind from the right is the head wind.
     #[component("hopsan.AeroAircraft6DOFSS", c)]
     pub struct Aircraft6Dofss, pitch = "0", {
-    /// left outer flap
-    #[port(name = "Pal1")]
-    left_outer: Rotational,
-    /// right outer flap
-    #[port(name = "Par1")]
-    right_outer: Rotational,
-    /// left inner flap
-    #[port(name = "Pal12")]
-    left_inner: Rotational,
-    /// right inner flap
-    #[port(name = "Par12")]
-    right_inner: Rotational,
-    /// left half of the tail
-    #[port(name = "Pal2")]
-    left_tail: Rotational,
-    /// right half of the tail
-    #[port(name = "Par2")]
-    right_tail: Rotational,
-    /// rudder
-    #[port(name = "Pfin")]
-    rudder: Rotational,
-    /// – — thrust of the left engine [N]
-    #[input(name = "thrustl", default = "0 N")]
-    pub left_thrust: f64,
-    /// – — thrust of the right engine [N]
-    #[input(name = "thrustr", default = "0 N")]
-    pub right_thrust: f64,
-    /// – — angle of the left nozzle, upwards [rad]
-    #[input(name = "dezthrustl", default = "0 rad")]
-    pub left_nozzle_z: f64,
-    /// – — angle of the right nozzle, upwards [rad]
-    #[input(name = "dezthrustr", default = "0 rad")]
-    pub right_nozzle_z: f64,
-    /// – — angle of the left nozzle, to the side [rad]
-    #[input(name = "deythrustl", default = "0 rad")]
-    pub left_nozzle_y: f64,
-    /// – — angle of the right nozzle, to the side [rad]
-    #[input(name = "deythrustr", default = "0 rad")]
-    pub right_nozzle_y: f64,
-    /// – — mass of fuel [kg]
-    #[input(name = "Mfuel", default = "0 kg")]
-    pub fuel_mass: f64,
-    /// – — mass of cargo [kg]
-    #[input(name = "Mcargo", default = "0 kg")]
-    pub cargo_mass: f64,
-    /// ρ — density of the air [kg/m^3]
-    #[input(name = "rho", default = "1.25 kg/m^3")]
-    pub density: f64,
-    /// – — wind from the north [m/s]
-    #[input(name = "vturbx", default = "0 m/s")]
-    pub gust_x: f64,
-    /// – — wind from the east [m/s]
-    #[input(name = "vturby", default = "0 m/s")]
-    pub gust_y: f64,
-    /// – — wind from below [m/s]
-    #[input(name = "vturbz", default = "0 m/s")]
-    pub gust_z: f64,
-    /// – — rotation of the air about north [rad/s]
-    #[input(name = "wturbx", default = "0 rad/s")]
-    pub swirl_x: f64,
-    /// – — rotation of the air about east [rad/s]
-    #[input(name = "wturby", default = "0 rad/s")]
-    pub swirl_y: f64,
-    /// – — rotation of the air about down [rad/s]
-    #[input(name = "wturbz", default = "0 rad/s")]
-    pub swirl_z: f64,
-    /// v_M — speed of sound [m/s]
-    #[input(name = "vM", default = "340 m/s")]
-    pub sound_speed: f64,
-    /// ΔC_D — addition to the drag coefficient [–]
-    #[input(name = "deCD", default = 0)]
-    pub more_drag: f64,
-    /// ΔC_Y — addition to the side force coefficient, half [–]
-    #[input(name = "deCY", default = 0)]
-    pub more_side: f64,
-    /// ΔC_L — addition to the lift coefficient, half [–]
-    #[input(name = "deCL", default = 0)]
-    pub more_lift: f64,
-    /// ΔC_l — addition to the roll moment coefficient, half [m]
-    #[input(name = "deCl", default = "0 m")]
-    pub more_roll: f64,
-    /// ΔC_m — addition to the pitch moment coefficient [m]
-    #[input(name = "deCm", default = "0 m")]
-    pub more_pitch: f64,
-    /// ΔC_n — factor on the yaw moment per slip [m]
-    #[input(name = "deCn", default = "0 m")]
-    pub more_yaw: f64,
-    /// – — angle at which the fin stalls [rad]
-    #[input(name = "afin", default = "0.3 rad")]
-    pub stall_fin: f64,
-    /// a_n1 — angle downwards at which the wing stalls [rad]
-    #[input(name = "an1", default = "0.6 rad")]
-    pub stall_down_1: f64,
-    /// a_n2 — angle downwards at which the tail stalls [rad]
-    #[input(name = "an2", default = "0.6 rad")]
-    pub stall_down_2: f64,
-    /// a_p1 — angle upwards at which the wing stalls [rad]
-    #[input(name = "ap1", default = "0.9 rad")]
-    pub stall_up_1: f64,
-    /// a_p2 — angle upwards at which the tail stalls [rad]
-    #[input(name = "ap2", default = "0.7 rad")]
-    pub stall_up_2: f64,
-    /// A₁ — aspect ratio of the wing [–]
-    #[input(name = "AR1", default = 3.62)]
-    pub aspect_1: f64,
-    /// A₂ — aspect ratio of the tail [–]
-    #[input(name = "AR2", default = 3.62)]
-    pub aspect_2: f64,
-    /// – — without effect [–]
-    #[input(name = "ARfin", default = 1.5)]
-    pub aspect_fin: f64,
-    /// – — drag coefficient of the wing without lift [–]
-    #[input(name = "Cd01", default = 0.0045)]
-    pub drag_1: f64,
-    /// – — drag coefficient of the tail without lift [–]
-    #[input(name = "Cd02", default = 0.0045)]
-    pub drag_2: f64,
-    /// – — drag coefficient of the body [–]
-    #[input(name = "Cd0b", default = 0.03)]
-    pub drag_body: f64,
-    /// – — drag coefficient of the fin [–]
-    #[input(name = "Cd0fin", default = 0.0045)]
-    pub drag_fin: f64,
-    /// – — wave drag coefficient beyond the speed of sound [–]
-    #[input(name = "CdW0", default = 0.048)]
-    pub wave_drag: f64,
-    /// C_Lα1 — lift coefficient of the wing per angle of attack [–]
-    #[input(name = "CLalpha1", default = 2.1)]
-    pub lift_slope_1: f64,
-    /// C_Lα2 — lift coefficient of the tail per angle of attack [–]
-    #[input(name = "CLalpha2", default = 2.2)]
-    pub lift_slope_2: f64,
-    /// – — lift coefficient of the body per angle of attack [–]
-    #[input(name = "CLalphabh", default = 2)]
-    pub lift_slope_body: f64,
-    /// – — side force coefficient of the body per slip [–]
-    #[input(name = "CLalphabv", default = 2)]
-    pub side_slope_body: f64,
-    /// – — side force coefficient of the fin per angle [–]
-    #[input(name = "CLalphafin", default = 0.8)]
-    pub lift_slope_fin: f64,
-    /// – — lift coefficient per angle of an outer flap [–]
-    #[input(name = "CLde1", default = 0.1)]
-    pub lift_flap_1: f64,
-    /// – — lift coefficient per angle of an inner flap [–]
-    #[input(name = "CLde12", default = 0.2)]
-    pub lift_flap_12: f64,
-    /// – — drag coefficient per squared angle of an outer flap [–]
-    #[input(name = "Cdide1", default = 0)]
-    pub drag_flap_1: f64,
-    /// – — drag coefficient per squared angle of an inner flap [–]
-    #[input(name = "Cdide12", default = 0)]
-    pub drag_flap_12: f64,
-    /// – — drag coefficient saved per product of both flap angles [–]
-    #[input(name = "Cdide112", default = 0)]
-    pub drag_flaps: f64,
-    /// – — angle of an outer flap with least drag [rad]
-    #[input(name = "de10", default = "0.01 rad")]
-    pub flap_rest_1: f64,
-    /// – — angle of an inner flap with least drag [rad]
-    #[input(name = "de120", default = "0.01 rad")]
-    pub flap_rest_12: f64,
-    /// d_M — width of the passage through the speed of sound, over it [–]
-    #[input(name = "dM", default = 0.1)]
-    pub sound_width: f64,
-    /// C_m0 — moment coefficient of the wing [m]
-    #[input(name = "Cm01", default = "-0.1 m")]
-    pub moment_1: f64,
-    /// C_ms — moment coefficient of the stalled wing [m]
-    #[input(name = "Cmfs1", default = "-0.5 m")]
-    pub stalled_moment_1: f64,
-    /// – — moment coefficient per angle of an outer flap [m]
-    #[input(name = "Cmde1", default = "0.02 m")]
-    pub moment_flap_1: f64,
-    /// – — moment coefficient per angle of an inner flap [m]
-    #[input(name = "Cmde12", default = "0.1 m")]
-    pub moment_flap_12: f64,
-    /// – — side force coefficient per rudder angle [–]
-    #[input(name = "CLdefin", default = 0.0827084)]
-    pub lift_flap_fin: f64,
-    /// – — side force coefficient per difference of the tail's angles [–]
-    #[input(name = "Cydeelev", default = 0.1)]
-    pub side_tail: f64,
-    /// – — yaw moment per slip, times the factor on it [–]
-    #[input(name = "Cnbeta", default = 0)]
-    pub yaw_slip: f64,
-    /// – — share of the angle of attack that meets the wing [–]
-    #[input(name = "dah1", default = 1)]
-    pub attack_share_1: f64,
-    /// – — share of the angle of attack that meets the tail [–]
-    #[input(name = "dah2", default = 1)]
-    pub attack_share_2: f64,
-    /// e_n — base of the passage through the speed of sound [–]
-    #[input(name = "en", default = 2.71828)]
-    pub sound_base: f64,
-    /// e₁ — span efficiency of the wing [–]
-    #[input(name = "e1", default = 0.95)]
-    pub efficiency_1: f64,
-    /// e₂ — span efficiency of the tail [–]
-    #[input(name = "e2", default = 0.95)]
-    pub efficiency_2: f64,
-    /// – — without effect [–]
-    #[input(name = "efin", default = 0.95)]
-    pub efficiency_fin: f64,
-    /// ε — keeps the lift slopes finite at the speed of sound [–]
-    #[input(name = "epsM", default = 0.1)]
-    pub sound_floor: f64,
-    /// – — width of the fin's stall [rad]
-    #[input(name = "awfin", default = "0.2 rad")]
-    pub stall_width_fin: f64,
-    /// w_n1 — width of the wing's stall downwards [rad]
-    #[input(name = "awn1", default = "0.2 rad")]
-    pub stall_down_width_1: f64,
-    /// w_n2 — width of the tail's stall downwards [rad]
-    #[input(name = "awn2", default = "0.2 rad")]
-    pub stall_down_width_2: f64,
-    /// w_p1 — width of the wing's stall upwards [rad]
-    #[input(name = "awp1", default = "0.2 rad")]
-    pub stall_up_width_1: f64,
-    /// w_p2 — width of the tail's stall upwards [rad]
-    #[input(name = "awp2", default = "0.2 rad")]
-    pub stall_up_width_2: f64,
-    /// – — without effect [rad]
-    #[input(name = "gamma1", default = "-0.0872665 rad")]
-    pub dihedral_1: f64,
-    /// – — without effect [rad]
-    #[input(name = "gamma2", default = "-0.0872665 rad")]
-    pub dihedral_2: f64,
-    /// – — without effect [–]
-    #[input(name = "hthrust0", default = 0)]
-    pub thrust_height: f64,
-    /// – — angle by which the wing is set down [rad]
-    #[input(name = "ia1", default = "0 rad")]
-    pub incidence_1: f64,
-    /// – — angle by which the tail is set down [rad]
-    #[input(name = "ia2", default = "0.02 rad")]
-    pub incidence_2: f64,
-    /// – — moment of inertia about x, over A₁·M·S₁ [–]
-    #[input(name = "Ix0", default = 0.0147)]
-    pub roll_inertia: f64,
-    /// – — product of inertia, over M·S₁ [–]
-    #[input(name = "Ixz0", default = 0.0055)]
-    pub cross_inertia: f64,
-    /// – — moment of inertia about y, over M·S₁/A₁ [–]
-    #[input(name = "Iy0", default = 1.131)]
-    pub pitch_inertia: f64,
-    /// – — moment of inertia about z, over M·S₁/A₁ [–]
-    #[input(name = "Iz0", default = 1.279)]
-    pub yaw_inertia: f64,
-    /// λ₁ — sweep of the wing [rad]
-    #[input(name = "lambda1", default = "0.436332 rad")]
-    pub sweep_1: f64,
-    /// λ₂ — sweep of the tail [rad]
-    #[input(name = "lambda2", default = "0.436332 rad")]
-    pub sweep_2: f64,
-    /// – — without effect [rad]
-    #[input(name = "lambdafin", default = "0.785398 rad")]
-    pub sweep_fin: f64,
-    /// – — arm of an outer flap about its hinge, in chords [–]
-    #[input(name = "lc10", default = 0.01)]
-    pub hinge_arm_1: f64,
-    /// – — arm of the tail about its hinge, in chords [–]
-    #[input(name = "lc20", default = 0.05)]
-    pub hinge_arm_2: f64,
-    /// – — arm of an inner flap about its hinge, in chords [–]
-    #[input(name = "lc120", default = 0.01)]
-    pub hinge_arm_12: f64,
-    /// – — arm of the rudder about its hinge, in chords [–]
-    #[input(name = "lcfin0", default = 0.01)]
-    pub hinge_arm_fin: f64,
-    /// M — mass without fuel and cargo [kg]
-    #[input(name = "Me", default = "8700 kg")]
-    pub empty_mass: f64,
-    /// – — mean aerodynamic chord, over √(S₁/A₁) [–]
-    #[input(name = "mac0", default = 1)]
-    pub mean_chord: f64,
-    /// – — place of half the wing's lift, in spans [–]
-    #[input(name = "rc10", default = 0.25)]
-    pub roll_arm_1: f64,
-    /// – — without effect [–]
-    #[input(name = "rc120", default = 0.25)]
-    pub roll_arm_12: f64,
-    /// – — place of half the tail's lift, in spans [–]
-    #[input(name = "rc20", default = 0.15)]
-    pub roll_arm_2: f64,
-    /// – — without effect [–]
-    #[input(name = "rcfin0", default = 0.1)]
-    pub roll_arm_fin: f64,
-    /// S₁ — area of the wing [m^2]
-    #[input(name = "S1", default = "27 m^2")]
-    pub area_1: f64,
-    /// – — area of the tail, over S₁ [–]
-    #[input(name = "S20", default = 0.36)]
-    pub area_share_2: f64,
-    /// – — area of the body from above, over S₁ [–]
-    #[input(name = "Sbh0", default = 0.2)]
-    pub area_share_body: f64,
-    /// – — area of the body from the side, over S₁ [–]
-    #[input(name = "Sbv0", default = 0.1)]
-    pub area_share_side: f64,
-    /// – — area of the fin, over S₁ [–]
-    #[input(name = "Sfin0", default = 0.17)]
-    pub area_share_fin: f64,
-    /// – — without effect [–]
-    #[input(name = "xbach0", default = 3)]
-    pub body_place: f64,
-    /// – — without effect [–]
-    #[input(name = "xbacv0", default = 3)]
-    pub side_place: f64,
-    /// – — place of the empty aircraft's centre of mass, in chords [–]
-    #[input(name = "xbcge0", default = 3)]
-    pub empty_place: f64,
-    /// – — place of the cargo, in chords [–]
-    #[input(name = "xcargo0", default = 3)]
-    pub cargo_place: f64,
-    /// – — place of the fuel, in chords [–]
-    #[input(name = "xfuel0", default = 3)]
-    pub fuel_place: f64,
-    /// – — place of the wing, in chords [–]
-    #[input(name = "xw10", default = 3)]
-    pub place_1: f64,
-    /// – — place of the tail, in chords [–]
-    #[input(name = "xw20", default = 4.8)]
-    pub place_2: f64,
-    /// – — place of the fin, in chords [–]
-    #[input(name = "xwfin0", default = 4.8)]
-    pub place_fin: f64,
-    /// – — place of the engines, in chords [–]
-    #[input(name = "xeng0", default = 4.8)]
-    pub engine_place: f64,
-    /// – — place of the engines to the side, in spans [–]
-    #[input(name = "yeng0", default = 0)]
-    pub engine_offset: f64,
-    /// g — gravity [m/s^2]
-    #[input(name = "g0", default = "9.81 m/s^2")]
-    pub gravity: f64,
-    /// – — stiffness of the ground [N/m]
-    #[input(name = "kground", default = "10000 N/m")]
-    pub ground_stiffness: f64,
-    /// – — without effect [N*s/m]
-    #[input(name = "cground", default = "1000 N*s/m")]
-    pub ground_damping: f64,
-    /// v — speed through the air [m/s]
-    #[output(name = "v")]
-    speed: Signal,
-    /// – — lift coefficient of the wing [–]
-    #[output(name = "CL1")]
-    wing_lift: Signal,
-    /// – — drag coefficient of the wing [–]
-    #[output(name = "Cd1")]
-    wing_drag: Signal,
-    /// – — lift coefficient of the tail [–]
-    #[output(name = "CL2")]
-    tail_lift: Signal,
-    /// – — drag coefficient of the tail [–]
-    #[output(name = "Cd2")]
-    tail_drag: Signal,
-    /// C_L — lift coefficient [–]
-    #[output(name = "CLtot")]
-    lift_coefficient: Signal,
-    /// C_D — drag coefficient [–]
-    #[output(name = "Cdtot")]
-    drag_coefficient: Signal,
-    /// – — lift of the wing [N]
-    #[output(name = "Lift1")]
-    wing_force: Signal,
-    /// – — lift of the tail [N]
-    #[output(name = "Lift2")]
-    tail_force: Signal,
-    /// – — drag, forwards [N]
-    #[output(name = "Fax")]
-    drag_force: Signal,
-    /// – — lift, downwards [N]
-    #[output(name = "Faz")]
-    lift_force: Signal,
+        /// left outer flap
+        #[port(name = "Pal1")]
+        left_outer: Rotational,
+        /// right outer flap
+        #[port(name = "Par1")]
+        right_outer: Rotational,
+        /// left inner flap
+        #[port(name = "Pal12")]
+        left_inner: Rotational,
+        /// right inner flap
+        #[port(name = "Par12")]
+        right_inner: Rotational,
+        /// left half of the tail
+        #[port(name = "Pal2")]
+        left_tail: Rotational,
+        /// right half of the tail
+        #[port(name = "Par2")]
+        right_tail: Rotational,
+        /// rudder
+        #[port(name = "Pfin")]
+        rudder: Rotational,
+        /// – — thrust of the left engine [N]
+        #[input(name = "thrustl", default = "0 N")]
+        pub left_thrust: f64,
+        /// – — thrust of the right engine [N]
+        #[input(name = "thrustr", default = "0 N")]
+        pub right_thrust: f64,
+        /// – — angle of the left nozzle, upwards [rad]
+        #[input(name = "dezthrustl", default = "0 rad")]
+        pub left_nozzle_z: f64,
+        /// – — angle of the right nozzle, upwards [rad]
+        #[input(name = "dezthrustr", default = "0 rad")]
+        pub right_nozzle_z: f64,
+        /// – — angle of the left nozzle, to the side [rad]
+        #[input(name = "deythrustl", default = "0 rad")]
+        pub left_nozzle_y: f64,
+        /// – — angle of the right nozzle, to the side [rad]
+        #[input(name = "deythrustr", default = "0 rad")]
+        pub right_nozzle_y: f64,
+        /// – — mass of fuel [kg]
+        #[input(name = "Mfuel", default = "0 kg")]
+        pub fuel_mass: f64,
+        /// – — mass of cargo [kg]
+        #[input(name = "Mcargo", default = "0 kg")]
+        pub cargo_mass: f64,
+        /// ρ — density of the air [kg/m^3]
+        #[input(name = "rho", default = "1.25 kg/m^3")]
+        pub density: f64,
+        /// – — wind from the north [m/s]
+        #[input(name = "vturbx", default = "0 m/s")]
+        pub gust_x: f64,
+        /// – — wind from the east [m/s]
+        #[input(name = "vturby", default = "0 m/s")]
+        pub gust_y: f64,
+        /// – — wind from below [m/s]
+        #[input(name = "vturbz", default = "0 m/s")]
+        pub gust_z: f64,
+        /// – — rotation of the air about north [rad/s]
+        #[input(name = "wturbx", default = "0 rad/s")]
+        pub swirl_x: f64,
+        /// – — rotation of the air about east [rad/s]
+        #[input(name = "wturby", default = "0 rad/s")]
+        pub swirl_y: f64,
+        /// – — rotation of the air about down [rad/s]
+        #[input(name = "wturbz", default = "0 rad/s")]
+        pub swirl_z: f64,
+        /// v_M — speed of sound [m/s]
+        #[input(name = "vM", default = "340 m/s")]
+        pub sound_speed: f64,
+        /// ΔC_D — addition to the drag coefficient [–]
+        #[input(name = "deCD", default = 0)]
+        pub more_drag: f64,
+        /// ΔC_Y — addition to the side force coefficient, half [–]
+        #[input(name = "deCY", default = 0)]
+        pub more_side: f64,
+        /// ΔC_L — addition to the lift coefficient, half [–]
+        #[input(name = "deCL", default = 0)]
+        pub more_lift: f64,
+        /// ΔC_l — addition to the roll moment coefficient, half [m]
+        #[input(name = "deCl", default = "0 m")]
+        pub more_roll: f64,
+        /// ΔC_m — addition to the pitch moment coefficient [m]
+        #[input(name = "deCm", default = "0 m")]
+        pub more_pitch: f64,
+        /// ΔC_n — factor on the yaw moment per slip [m]
+        #[input(name = "deCn", default = "0 m")]
+        pub more_yaw: f64,
+        /// – — angle at which the fin stalls [rad]
+        #[input(name = "afin", default = "0.3 rad")]
+        pub stall_fin: f64,
+        /// a_n1 — angle downwards at which the wing stalls [rad]
+        #[input(name = "an1", default = "0.6 rad")]
+        pub stall_down_1: f64,
+        /// a_n2 — angle downwards at which the tail stalls [rad]
+        #[input(name = "an2", default = "0.6 rad")]
+        pub stall_down_2: f64,
+        /// a_p1 — angle upwards at which the wing stalls [rad]
+        #[input(name = "ap1", default = "0.9 rad")]
+        pub stall_up_1: f64,
+        /// a_p2 — angle upwards at which the tail stalls [rad]
+        #[input(name = "ap2", default = "0.7 rad")]
+        pub stall_up_2: f64,
+        /// A₁ — aspect ratio of the wing [–]
+        #[input(name = "AR1", default = 3.62)]
+        pub aspect_1: f64,
+        /// A₂ — aspect ratio of the tail [–]
+        #[input(name = "AR2", default = 3.62)]
+        pub aspect_2: f64,
+        /// – — without effect [–]
+        #[input(name = "ARfin", default = 1.5)]
+        pub aspect_fin: f64,
+        /// – — drag coefficient of the wing without lift [–]
+        #[input(name = "Cd01", default = 0.0045)]
+        pub drag_1: f64,
+        /// – — drag coefficient of the tail without lift [–]
+        #[input(name = "Cd02", default = 0.0045)]
+        pub drag_2: f64,
+        /// – — drag coefficient of the body [–]
+        #[input(name = "Cd0b", default = 0.03)]
+        pub drag_body: f64,
+        /// – — drag coefficient of the fin [–]
+        #[input(name = "Cd0fin", default = 0.0045)]
+        pub drag_fin: f64,
+        /// – — wave drag coefficient beyond the speed of sound [–]
+        #[input(name = "CdW0", default = 0.048)]
+        pub wave_drag: f64,
+        /// C_Lα1 — lift coefficient of the wing per angle of attack [–]
+        #[input(name = "CLalpha1", default = 2.1)]
+        pub lift_slope_1: f64,
+        /// C_Lα2 — lift coefficient of the tail per angle of attack [–]
+        #[input(name = "CLalpha2", default = 2.2)]
+        pub lift_slope_2: f64,
+        /// – — lift coefficient of the body per angle of attack [–]
+        #[input(name = "CLalphabh", default = 2)]
+        pub lift_slope_body: f64,
+        /// – — side force coefficient of the body per slip [–]
+        #[input(name = "CLalphabv", default = 2)]
+        pub side_slope_body: f64,
+        /// – — side force coefficient of the fin per angle [–]
+        #[input(name = "CLalphafin", default = 0.8)]
+        pub lift_slope_fin: f64,
+        /// – — lift coefficient per angle of an outer flap [–]
+        #[input(name = "CLde1", default = 0.1)]
+        pub lift_flap_1: f64,
+        /// – — lift coefficient per angle of an inner flap [–]
+        #[input(name = "CLde12", default = 0.2)]
+        pub lift_flap_12: f64,
+        /// – — drag coefficient per squared angle of an outer flap [–]
+        #[input(name = "Cdide1", default = 0)]
+        pub drag_flap_1: f64,
+        /// – — drag coefficient per squared angle of an inner flap [–]
+        #[input(name = "Cdide12", default = 0)]
+        pub drag_flap_12: f64,
+        /// – — drag coefficient saved per product of both flap angles [–]
+        #[input(name = "Cdide112", default = 0)]
+        pub drag_flaps: f64,
+        /// – — angle of an outer flap with least drag [rad]
+        #[input(name = "de10", default = "0.01 rad")]
+        pub flap_rest_1: f64,
+        /// – — angle of an inner flap with least drag [rad]
+        #[input(name = "de120", default = "0.01 rad")]
+        pub flap_rest_12: f64,
+        /// d_M — width of the passage through the speed of sound, over it [–]
+        #[input(name = "dM", default = 0.1)]
+        pub sound_width: f64,
+        /// C_m0 — moment coefficient of the wing [m]
+        #[input(name = "Cm01", default = "-0.1 m")]
+        pub moment_1: f64,
+        /// C_ms — moment coefficient of the stalled wing [m]
+        #[input(name = "Cmfs1", default = "-0.5 m")]
+        pub stalled_moment_1: f64,
+        /// – — moment coefficient per angle of an outer flap [m]
+        #[input(name = "Cmde1", default = "0.02 m")]
+        pub moment_flap_1: f64,
+        /// – — moment coefficient per angle of an inner flap [m]
+        #[input(name = "Cmde12", default = "0.1 m")]
+        pub moment_flap_12: f64,
+        /// – — side force coefficient per rudder angle [–]
+        #[input(name = "CLdefin", default = 0.0827084)]
+        pub lift_flap_fin: f64,
+        /// – — side force coefficient per difference of the tail's angles [–]
+        #[input(name = "Cydeelev", default = 0.1)]
+        pub side_tail: f64,
+        /// – — yaw moment per slip, times the factor on it [–]
+        #[input(name = "Cnbeta", default = 0)]
+        pub yaw_slip: f64,
+        /// – — share of the angle of attack that meets the wing [–]
+        #[input(name = "dah1", default = 1)]
+        pub attack_share_1: f64,
+        /// – — share of the angle of attack that meets the tail [–]
+        #[input(name = "dah2", default = 1)]
+        pub attack_share_2: f64,
+        /// e_n — base of the passage through the speed of sound [–]
+        #[input(name = "en", default = 2.71828)]
+        pub sound_base: f64,
+        /// e₁ — span efficiency of the wing [–]
+        #[input(name = "e1", default = 0.95)]
+        pub efficiency_1: f64,
+        /// e₂ — span efficiency of the tail [–]
+        #[input(name = "e2", default = 0.95)]
+        pub efficiency_2: f64,
+        /// – — without effect [–]
+        #[input(name = "efin", default = 0.95)]
+        pub efficiency_fin: f64,
+        /// ε — keeps the lift slopes finite at the speed of sound [–]
+        #[input(name = "epsM", default = 0.1)]
+        pub sound_floor: f64,
+        /// – — width of the fin's stall [rad]
+        #[input(name = "awfin", default = "0.2 rad")]
+        pub stall_width_fin: f64,
+        /// w_n1 — width of the wing's stall downwards [rad]
+        #[input(name = "awn1", default = "0.2 rad")]
+        pub stall_down_width_1: f64,
+        /// w_n2 — width of the tail's stall downwards [rad]
+        #[input(name = "awn2", default = "0.2 rad")]
+        pub stall_down_width_2: f64,
+        /// w_p1 — width of the wing's stall upwards [rad]
+        #[input(name = "awp1", default = "0.2 rad")]
+        pub stall_up_width_1: f64,
+        /// w_p2 — width of the tail's stall upwards [rad]
+        #[input(name = "awp2", default = "0.2 rad")]
+        pub stall_up_width_2: f64,
+        /// – — without effect [rad]
+        #[input(name = "gamma1", default = "-0.0872665 rad")]
+        pub dihedral_1: f64,
+        /// – — without effect [rad]
+        #[input(name = "gamma2", default = "-0.0872665 rad")]
+        pub dihedral_2: f64,
+        /// – — without effect [–]
+        #[input(name = "hthrust0", default = 0)]
+        pub thrust_height: f64,
+        /// – — angle by which the wing is set down [rad]
+        #[input(name = "ia1", default = "0 rad")]
+        pub incidence_1: f64,
+        /// – — angle by which the tail is set down [rad]
+        #[input(name = "ia2", default = "0.02 rad")]
+        pub incidence_2: f64,
+        /// – — moment of inertia about x, over A₁·M·S₁ [–]
+        #[input(name = "Ix0", default = 0.0147)]
+        pub roll_inertia: f64,
+        /// – — product of inertia, over M·S₁ [–]
+        #[input(name = "Ixz0", default = 0.0055)]
+        pub cross_inertia: f64,
+        /// – — moment of inertia about y, over M·S₁/A₁ [–]
+        #[input(name = "Iy0", default = 1.131)]
+        pub pitch_inertia: f64,
+        /// – — moment of inertia about z, over M·S₁/A₁ [–]
+        #[input(name = "Iz0", default = 1.279)]
+        pub yaw_inertia: f64,
+        /// λ₁ — sweep of the wing [rad]
+        #[input(name = "lambda1", default = "0.436332 rad")]
+        pub sweep_1: f64,
+        /// λ₂ — sweep of the tail [rad]
+        #[input(name = "lambda2", default = "0.436332 rad")]
+        pub sweep_2: f64,
+        /// – — without effect [rad]
+        #[input(name = "lambdafin", default = "0.785398 rad")]
+        pub sweep_fin: f64,
+        /// – — arm of an outer flap about its hinge, in chords [–]
+        #[input(name = "lc10", default = 0.01)]
+        pub hinge_arm_1: f64,
+        /// – — arm of the tail about its hinge, in chords [–]
+        #[input(name = "lc20", default = 0.05)]
+        pub hinge_arm_2: f64,
+        /// – — arm of an inner flap about its hinge, in chords [–]
+        #[input(name = "lc120", default = 0.01)]
+        pub hinge_arm_12: f64,
+        /// – — arm of the rudder about its hinge, in chords [–]
+        #[input(name = "lcfin0", default = 0.01)]
+        pub hinge_arm_fin: f64,
+        /// M — mass without fuel and cargo [kg]
+        #[input(name = "Me", default = "8700 kg")]
+        pub empty_mass: f64,
+        /// – — mean aerodynamic chord, over √(S₁/A₁) [–]
+        #[input(name = "mac0", default = 1)]
+        pub mean_chord: f64,
+        /// – — place of half the wing's lift, in spans [–]
+        #[input(name = "rc10", default = 0.25)]
+        pub roll_arm_1: f64,
+        /// – — without effect [–]
+        #[input(name = "rc120", default = 0.25)]
+        pub roll_arm_12: f64,
+        /// – — place of half the tail's lift, in spans [–]
+        #[input(name = "rc20", default = 0.15)]
+        pub roll_arm_2: f64,
+        /// – — without effect [–]
+        #[input(name = "rcfin0", default = 0.1)]
+        pub roll_arm_fin: f64,
+        /// S₁ — area of the wing [m^2]
+        #[input(name = "S1", default = "27 m^2")]
+        pub area_1: f64,
+        /// – — area of the tail, over S₁ [–]
+        #[input(name = "S20", default = 0.36)]
+        pub area_share_2: f64,
+        /// – — area of the body from above, over S₁ [–]
+        #[input(name = "Sbh0", default = 0.2)]
+        pub area_share_body: f64,
+        /// – — area of the body from the side, over S₁ [–]
+        #[input(name = "Sbv0", default = 0.1)]
+        pub area_share_side: f64,
+        /// – — area of the fin, over S₁ [–]
+        #[input(name = "Sfin0", default = 0.17)]
+        pub area_share_fin: f64,
+        /// – — without effect [–]
+        #[input(name = "xbach0", default = 3)]
+        pub body_place: f64,
+        /// – — without effect [–]
+        #[input(name = "xbacv0", default = 3)]
+        pub side_place: f64,
+        /// – — place of the empty aircraft's centre of mass, in chords [–]
+        #[input(name = "xbcge0", default = 3)]
+        pub empty_place: f64,
+        /// – — place of the cargo, in chords [–]
+        #[input(name = "xcargo0", default = 3)]
+        pub cargo_place: f64,
+        /// – — place of the fuel, in chords [–]
+        #[input(name = "xfuel0", default = 3)]
+        pub fuel_place: f64,
+        /// – — place of the wing, in chords [–]
+        #[input(name = "xw10", default = 3)]
+        pub place_1: f64,
+        /// – — place of the tail, in chords [–]
+        #[input(name = "xw20", default = 4.8)]
+        pub place_2: f64,
+        /// – — place of the fin, in chords [–]
+        #[input(name = "xwfin0", default = 4.8)]
+        pub place_fin: f64,
+        /// – — place of the engines, in chords [–]
+        #[input(name = "xeng0", default = 4.8)]
+        pub engine_place: f64,
+        /// – — place of the engines to the side, in spans [–]
+        #[input(name = "yeng0", default = 0)]
+        pub engine_offset: f64,
+        /// g — gravity [m/s^2]
+        #[input(name = "g0", default = "9.81 m/s^2")]
+        pub gravity: f64,
+        /// – — stiffness of the ground [N/m]
+        #[input(name = "kground", default = "10000 N/m")]
+        pub ground_stiffness: f64,
+        /// – — without effect [N*s/m]
+        #[input(name = "cground", default = "1000 N*s/m")]
+        pub ground_damping: f64,
+        /// v — speed through the air [m/s]
+        #[output(name = "v")]
+        speed: Signal,
+        /// – — lift coefficient of the wing [–]
+        #[output(name = "CL1")]
+        wing_lift: Signal,
+        /// – — drag coefficient of the wing [–]
+        #[output(name = "Cd1")]
+        wing_drag: Signal,
+        /// – — lift coefficient of the tail [–]
+        #[output(name = "CL2")]
+        tail_lift: Signal,
+        /// – — drag coefficient of the tail [–]
+        #[output(name = "Cd2")]
+        tail_drag: Signal,
+        /// C_L — lift coefficient [–]
+        #[output(name = "CLtot")]
+        lift_coefficient: Signal,
+        /// C_D — drag coefficient [–]
+        #[output(name = "Cdtot")]
+        drag_coefficient: Signal,
+        /// – — lift of the wing [N]
+        #[output(name = "Lift1")]
+        wing_force: Signal,
+        /// – — lift of the tail [N]
+        #[output(name = "Lift2")]
+        tail_force: Signal,
+        /// – — drag, forwards [N]
+        #[output(name = "Fax")]
+        drag_force: Signal,
+        /// – — lift, downwards [N]
+        #[output(name = "Faz")]
+        lift_force: Signal,
     }
 }
 

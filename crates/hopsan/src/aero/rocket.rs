@@ -20,129 +20,129 @@ macro_rules! rocket {
         vehicle! {
             $(#[$($about)*])*
             pub struct $name, pitch = $pitch, {
-    /// left nozzle, about y
-    #[port(name = "Ptvcly")]
-    left_y: Rotational,
-    /// left nozzle, about z
-    #[port(name = "Ptvclz")]
-    left_z: Rotational,
-    /// right nozzle, about y
-    #[port(name = "Ptvcry")]
-    right_y: Rotational,
-    /// right nozzle, about z
-    #[port(name = "Ptvcrz")]
-    right_z: Rotational,
-    /// – — thrust of the left engine [N]
-    #[input(name = "thrustl", default = "0 N")]
-    pub left_thrust: f64,
-    /// – — thrust of the right engine [N]
-    #[input(name = "thrustr", default = "0 N")]
-    pub right_thrust: f64,
-    /// g — gravity [m/s^2]
-    #[input(name = "g0", default = "9.81 m/s^2")]
-    pub gravity: f64,
-    /// – — mass of fuel [kg]
-    #[input(name = "Mfuel", default = "0 kg")]
-    pub fuel_mass: f64,
-    /// – — mass of cargo [kg]
-    #[input(name = "Mcargo", default = "0 kg")]
-    pub cargo_mass: f64,
-    /// ρ — density of the air [kg/m^3]
-    #[input(name = "rho", default = "1.25 kg/m^3")]
-    pub density: f64,
-    /// – — head wind [m/s]
-    #[input(name = "vturbx", default = "0 m/s")]
-    pub gust_x: f64,
-    /// – — wind from the right [m/s]
-    #[input(name = "vturby", default = "0 m/s")]
-    pub gust_y: f64,
-    /// – — wind from below [m/s]
-    #[input(name = "vturbz", default = "0 m/s")]
-    pub gust_z: f64,
-    /// – — without effect [rad/s]
-    #[input(name = "wturbx", default = "0 rad/s")]
-    pub swirl_x: f64,
-    /// – — pitch rate of the air [rad/s]
-    #[input(name = "wturby", default = "0 rad/s")]
-    pub swirl_y: f64,
-    /// – — yaw rate of the air [rad/s]
-    #[input(name = "wturbz", default = "0 rad/s")]
-    pub swirl_z: f64,
-    /// C_D — drag coefficient [–]
-    #[input(name = "Cd0b", default = 0.004)]
-    pub drag_body: f64,
-    /// – — without effect [m]
-    #[input(name = "Ctvc", default = "0.1 m")]
-    pub nozzle_stiffness: f64,
-    /// C_Lα — lift coefficient per angle of attack [–]
-    #[input(name = "CLalphabh", default = 2)]
-    pub lift_slope: f64,
-    /// C_Yβ — side force coefficient per slip [–]
-    #[input(name = "CLalphabv", default = 2)]
-    pub side_slope: f64,
-    /// – — without effect [–]
-    #[input(name = "hthrust0", default = 0)]
-    pub thrust_height: f64,
-    /// I_x — moment of inertia about x [kg*m^2]
-    #[input(name = "Ix", default = "1000 kg*m^2")]
-    pub roll_inertia: f64,
-    /// I_xz — product of inertia [kg*m^2]
-    #[input(name = "Ixz", default = "500 kg*m^2")]
-    pub cross_inertia: f64,
-    /// I_y — moment of inertia about y [kg*m^2]
-    #[input(name = "Iy", default = "3000 kg*m^2")]
-    pub pitch_inertia: f64,
-    /// I_z — moment of inertia about z [kg*m^2]
-    #[input(name = "Iz", default = "3000 kg*m^2")]
-    pub yaw_inertia: f64,
-    /// M — mass without fuel and cargo [kg]
-    #[input(name = "Me", default = "5000 kg")]
-    pub empty_mass: f64,
-    /// S_h — area from above [m^2]
-    #[input(name = "Sbh", default = "5 m^2")]
-    pub area: f64,
-    /// S_v — area from the side [m^2]
-    #[input(name = "Sbv", default = "5 m^2")]
-    pub side_area: f64,
-    /// x_h — place of the lift [m]
-    #[input(name = "xbach", default = "8.5 m")]
-    pub lift_place: f64,
-    /// x_v — place of the side force [m]
-    #[input(name = "xbacv", default = "8.5 m")]
-    pub side_place: f64,
-    /// – — place of the empty vehicle's centre of mass [m]
-    #[input(name = "xbcge", default = "6 m")]
-    pub empty_place: f64,
-    /// – — place of the cargo [m]
-    #[input(name = "xcargo", default = "6 m")]
-    pub cargo_place: f64,
-    /// – — place of the fuel [m]
-    #[input(name = "xfuel", default = "6 m")]
-    pub fuel_place: f64,
-    /// x_e — place of the engines [m]
-    #[input(name = "xeng", default = "0 m")]
-    pub engine_place: f64,
-    /// y_e — place of the engines to the side [m]
-    #[input(name = "yeng", default = "0 m")]
-    pub engine_offset: f64,
-    /// – — stiffness of the ground [N/m]
-    #[input(name = "kground", default = "10000 N/m")]
-    pub ground_stiffness: f64,
-    /// – — without effect [N*s/m]
-    #[input(name = "cground", default = "1000 N*s/m")]
-    pub ground_damping: f64,
-    /// – — keeps its start value [–]
-    #[output(name = "CL1")]
-    lift_coefficient: Signal,
-    /// – — keeps its start value [–]
-    #[output(name = "Cd1")]
-    drag_coefficient: Signal,
-    /// – — −1 after the start [N]
-    #[output(name = "Fax")]
-    drag_force: Signal,
-    /// – — −1 after the start [N]
-    #[output(name = "Faz")]
-    lift_force: Signal,
+                /// left nozzle, about y
+                #[port(name = "Ptvcly")]
+                left_y: Rotational,
+                /// left nozzle, about z
+                #[port(name = "Ptvclz")]
+                left_z: Rotational,
+                /// right nozzle, about y
+                #[port(name = "Ptvcry")]
+                right_y: Rotational,
+                /// right nozzle, about z
+                #[port(name = "Ptvcrz")]
+                right_z: Rotational,
+                /// – — thrust of the left engine [N]
+                #[input(name = "thrustl", default = "0 N")]
+                pub left_thrust: f64,
+                /// – — thrust of the right engine [N]
+                #[input(name = "thrustr", default = "0 N")]
+                pub right_thrust: f64,
+                /// g — gravity [m/s^2]
+                #[input(name = "g0", default = "9.81 m/s^2")]
+                pub gravity: f64,
+                /// – — mass of fuel [kg]
+                #[input(name = "Mfuel", default = "0 kg")]
+                pub fuel_mass: f64,
+                /// – — mass of cargo [kg]
+                #[input(name = "Mcargo", default = "0 kg")]
+                pub cargo_mass: f64,
+                /// ρ — density of the air [kg/m^3]
+                #[input(name = "rho", default = "1.25 kg/m^3")]
+                pub density: f64,
+                /// – — head wind [m/s]
+                #[input(name = "vturbx", default = "0 m/s")]
+                pub gust_x: f64,
+                /// – — wind from the right [m/s]
+                #[input(name = "vturby", default = "0 m/s")]
+                pub gust_y: f64,
+                /// – — wind from below [m/s]
+                #[input(name = "vturbz", default = "0 m/s")]
+                pub gust_z: f64,
+                /// – — without effect [rad/s]
+                #[input(name = "wturbx", default = "0 rad/s")]
+                pub swirl_x: f64,
+                /// – — pitch rate of the air [rad/s]
+                #[input(name = "wturby", default = "0 rad/s")]
+                pub swirl_y: f64,
+                /// – — yaw rate of the air [rad/s]
+                #[input(name = "wturbz", default = "0 rad/s")]
+                pub swirl_z: f64,
+                /// C_D — drag coefficient [–]
+                #[input(name = "Cd0b", default = 0.004)]
+                pub drag_body: f64,
+                /// – — without effect [m]
+                #[input(name = "Ctvc", default = "0.1 m")]
+                pub nozzle_stiffness: f64,
+                /// C_Lα — lift coefficient per angle of attack [–]
+                #[input(name = "CLalphabh", default = 2)]
+                pub lift_slope: f64,
+                /// C_Yβ — side force coefficient per slip [–]
+                #[input(name = "CLalphabv", default = 2)]
+                pub side_slope: f64,
+                /// – — without effect [–]
+                #[input(name = "hthrust0", default = 0)]
+                pub thrust_height: f64,
+                /// I_x — moment of inertia about x [kg*m^2]
+                #[input(name = "Ix", default = "1000 kg*m^2")]
+                pub roll_inertia: f64,
+                /// I_xz — product of inertia [kg*m^2]
+                #[input(name = "Ixz", default = "500 kg*m^2")]
+                pub cross_inertia: f64,
+                /// I_y — moment of inertia about y [kg*m^2]
+                #[input(name = "Iy", default = "3000 kg*m^2")]
+                pub pitch_inertia: f64,
+                /// I_z — moment of inertia about z [kg*m^2]
+                #[input(name = "Iz", default = "3000 kg*m^2")]
+                pub yaw_inertia: f64,
+                /// M — mass without fuel and cargo [kg]
+                #[input(name = "Me", default = "5000 kg")]
+                pub empty_mass: f64,
+                /// S_h — area from above [m^2]
+                #[input(name = "Sbh", default = "5 m^2")]
+                pub area: f64,
+                /// S_v — area from the side [m^2]
+                #[input(name = "Sbv", default = "5 m^2")]
+                pub side_area: f64,
+                /// x_h — place of the lift [m]
+                #[input(name = "xbach", default = "8.5 m")]
+                pub lift_place: f64,
+                /// x_v — place of the side force [m]
+                #[input(name = "xbacv", default = "8.5 m")]
+                pub side_place: f64,
+                /// – — place of the empty vehicle's centre of mass [m]
+                #[input(name = "xbcge", default = "6 m")]
+                pub empty_place: f64,
+                /// – — place of the cargo [m]
+                #[input(name = "xcargo", default = "6 m")]
+                pub cargo_place: f64,
+                /// – — place of the fuel [m]
+                #[input(name = "xfuel", default = "6 m")]
+                pub fuel_place: f64,
+                /// x_e — place of the engines [m]
+                #[input(name = "xeng", default = "0 m")]
+                pub engine_place: f64,
+                /// y_e — place of the engines to the side [m]
+                #[input(name = "yeng", default = "0 m")]
+                pub engine_offset: f64,
+                /// – — stiffness of the ground [N/m]
+                #[input(name = "kground", default = "10000 N/m")]
+                pub ground_stiffness: f64,
+                /// – — without effect [N*s/m]
+                #[input(name = "cground", default = "1000 N*s/m")]
+                pub ground_damping: f64,
+                /// – — keeps its start value [–]
+                #[output(name = "CL1")]
+                lift_coefficient: Signal,
+                /// – — keeps its start value [–]
+                #[output(name = "Cd1")]
+                drag_coefficient: Signal,
+                /// – — −1 after the start [N]
+                #[output(name = "Fax")]
+                drag_force: Signal,
+                /// – — −1 after the start [N]
+                #[output(name = "Faz")]
+                lift_force: Signal,
             }
         }
 

@@ -533,7 +533,8 @@ impl Physics for MotorGearScrewLink {
 ///
 /// The bilinear rule is applied to the torque balance times D = f²·(s² + g²), and each of its two
 /// halves is divided by its own W = f²·(1 + g²)·(2·J_m + B_m·T) + 2·T·f·N_p·(g·Kₑ·i₂ − M − friction).
-/// All inputs but f are read at the start.
+/// For a small inertia near the pull-out slip these weights leave no solution nearby; such steps are
+/// reported as not converged. All inputs but f are read at the start.
 #[component("hopsan.ElectricACmachine", q)]
 pub struct AcMachine {
     /// plus terminal

@@ -196,3 +196,40 @@ impl Physics for SlitOrifice {
         io.set_output(Self::EFFECTIVE_COEFFICIENT, coefficient(q, drop, a, rho));
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{assert_near, bench};
+
+    #[test]
+    fn flow_meets_the_law_of_its_drop_in_both_directions() {
+        for waves in [(1e6, 2e7), (2e7, 1e6)] {
+            let mut orifice = bench::<CheckOrifice>(1e-3, &[(CheckOrifice::DIAMETER, 0.01)]);
+            orifice.line(0, waves.0, 1e8).line(1, waves.1, 1e8).start();
+            let drop = orifice.effort(1) - orifice.effort(0);
+            let area = if drop > 0.0 { 3e-4 } else { 1e-4 };
+            let (d, delta) = (0.01f64, 0.02f64 * 0.02);
+            let laminar = (0.12 * (d + 96.0 * delta * 0.001) / (delta * d * d)).powi(2);
+            let divisor = (laminar + 2.0 * 870.0 * drop.abs() / (0.67 * 0.67)).sqrt();
+            assert_near(orifice.flow(0), 2.0 * area * drop / divisor, 1e-9);
+            assert_near(orifice.flow(1), -orifice.flow(0), 1e-12);
+            assert_near(orifice.effort(0), waves.0 + 1e8 * orifice.flow(0), 1e-12);
+        }
+    }
+
+    #[test]
+    fn a_slit_is_turbulent_at_high_and_laminar_at_low_pressure() {
+        let set = [(SlitOrifice::VISCOSITY, 1e-6)];
+        let mut slit = bench::<SlitOrifice>(1e-3, &set);
+        slit.line(0, 1e7, 0.0).line(1, 0.0, 0.0).start().step();
+        assert_near(slit.flow(1), 0.611 * 1e-7 * (2.0 * 1e7 / 870.0f64).sqrt(), 1e-6);
+        assert_near(slit.output(SlitOrifice::EFFECTIVE_COEFFICIENT), 0.611, 1e-6);
+        let mut slit = bench::<SlitOrifice>(1e-3, &[]);
+        slit.line(0, 2.0, 0.0).line(1, 1.0, 0.0).start().step();
+        // 8·A/(η·S·√(A² + 64·δ⁴·l²·9·S²)/(A²·δ²)) per pressure drop.
+        let (a, s, l, delta) = (1e-7f64, 0.002, 0.001, 0.157f64 * 0.157);
+        let divisor = 0.12 * s * (a * a + 64.0 * (3.0 * delta * l * s).powi(2)).sqrt();
+        assert_near(slit.flow(1), 8.0 * a * a * a * delta / divisor, 1e-6);
+    }
+}

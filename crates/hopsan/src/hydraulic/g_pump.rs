@@ -291,3 +291,54 @@ impl Physics for FuelTank {
         io.set_output(Self::LEFT, left);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{assert_near, bench};
+
+    #[test]
+    fn more_lack_of_pressure_gives_more_flow_by_the_resistance_of_the_regulator() {
+        let mut pump = bench::<ControlledPump>(1e-3, &[]);
+        let lines = [(1e5, 0.0), (2.1e7, 0.0), (1e6, 1e9)];
+        for (port, (wave, impedance)) in lines.into_iter().enumerate() {
+            pump.line(port, wave, impedance).impose_flow(port, 0.0);
+        }
+        pump.start();
+        assert_eq!(pump.output(ControlledPump::PUMPED), 0.0);
+        pump.input(ControlledPump::DIFFERENCE, 2e7 + 1e6);
+        let mut before = 0.0;
+        for _ in 0..40_000 {
+            pump.step();
+            let q = pump.output(ControlledPump::PUMPED);
+            let rate = pump.output(ControlledPump::RATE);
+            assert!(rate <= 3e-4 * 157.0 / TAU * f64::sqrt(3.0) / 1e-3 * (1.0 + 1e-12));
+            assert!(q >= before - 1e-9);
+            before = q;
+        }
+        assert_eq!(pump.state.faults.unconverged, 0);
+        let q = pump.output(ControlledPump::PUMPED);
+        assert_near(q, 1e6 / (1.68e10 / f64::sqrt(3.0)), 1e-6);
+        assert_near(pump.output(ControlledPump::SETTING), q / (3e-4 * 157.0 / TAU), 1e-12);
+        assert_near(pump.flow(1), q - 1e-12 * (2.1e7 - 1e5), 1e-9);
+        assert_eq!((pump.flow(2), pump.effort(2)), (0.0, 1e6));
+    }
+
+    #[test]
+    fn a_tank_loses_weight_and_pressure_until_it_is_empty() {
+        let mut tank = bench::<FuelTank>(0.1, &[]);
+        tank.start();
+        for _ in 0..100 {
+            tank.impose_flow(0, -0.1).step();
+        }
+        // The first step takes the mean of no flow and the flow.
+        let left = 1000.0 - 700.0 * 0.1 * (10.0 - 0.05);
+        assert_near(tank.output(FuelTank::LEFT), left, 1e-12);
+        let pressure = 1e5 + 700.0 * 9.82 * 5.0 * left / 1000.0;
+        assert_near(tank.state.bonds[0].wave, pressure, 1e-12);
+        for _ in 0..50 {
+            tank.impose_flow(0, -0.1).step();
+        }
+        assert_eq!(tank.state.bonds[0].wave, 0.0);
+    }
+}

@@ -24,7 +24,7 @@ pub const TYPES: &[ComponentType] = &[
 ///
 /// The unknowns are the roots s(Δp) of the edges: closed edges then disturb nothing.
 #[inline(always)]
-fn network<T: Num, const E: usize, const P: usize>(
+pub(super) fn network<T: Num, const E: usize, const P: usize>(
     io: &mut Step<'_, T>,
     ports: [usize; P],
     edges: [(T, usize, usize); E],
@@ -204,7 +204,7 @@ impl Physics for Valve33 {
 }
 
 /// C_q·√(2/ρ).
-fn jet<T: Num>(coefficient: T, density: T) -> T {
+pub(super) fn jet<T: Num>(coefficient: T, density: T) -> T {
     coefficient * (T::of(2.0) / density).sqrt()
 }
 
@@ -613,5 +613,84 @@ impl Physics for OpenCentre {
         let k = io.memory(Self::GAIN_CENTRE) * limit(largest - x.abs(), T::zero(), largest);
         let laminar = Self::EDGES.laminar(io);
         network(io, [Self::CENTRE_IN, Self::CENTRE_OUT], [(k, 0, 1)], laminar);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{assert_near, bench};
+    use fluxline_core::testing::Bench;
+
+    const ENDS: [(f64, f64); 6] =
+        [(2e7, 2e9), (1e5, 1e8), (1.2e7, 5e9), (5e6, 8e9), (8e6, 1e9), (1e6, 1e9)];
+
+    fn stepped<M: Physics>(set: &[(usize, f64)]) -> Bench<M> {
+        let mut valve = bench::<M>(1e-3, set);
+        valve.start();
+        for _ in 0..3 {
+            for port in 0..M::DECLARATION.ports.len() {
+                valve.line(port, ENDS[port].0, ENDS[port].1);
+            }
+            valve.step();
+        }
+        assert_eq!(valve.state.faults.unconverged, 0);
+        for port in 0..M::DECLARATION.ports.len() {
+            let p = ENDS[port].0 + ENDS[port].1 * valve.flow(port);
+            assert_near(valve.effort(port), p, 1e-9);
+        }
+        valve
+    }
+
+    /// Flow of an edge of a given width and opening between two ports.
+    fn edge<M: Physics>(valve: &Bench<M>, gap: f64, from: usize, to: usize) -> f64 {
+        let drop = valve.effort(from) - valve.effort(to);
+        let root = drop / (1e8 + drop * drop).powf(0.25);
+        0.67 * (2.0 / 870.0f64).sqrt() * gap * root
+    }
+
+    #[test]
+    fn every_edge_meets_its_law_and_nothing_is_lost() {
+        let around = PI * 0.01;
+        let valve = stepped::<Valve33>(&[(Valve33::POSITION, 1e-4), (Valve33::LAP_AP, 3e-4)]);
+        let (pa, ta) = (edge(&valve, around * 4e-4, 0, 2), edge(&valve, around * 2e-4, 1, 2));
+        assert_near(valve.flow(0), -pa, 1e-8);
+        assert_near(valve.flow(1), -ta, 1e-8);
+        assert_near(valve.flow(2), pa + ta, 1e-8);
+
+        let valve = stepped::<Valve43>(&[(Valve43::POSITION, -1e-4), (Valve43::LAP_AP, 3e-4)]);
+        let (with, against) = (around * 2e-4, around * 4e-4);
+        let (pa, tb) = (edge(&valve, with, 0, 2), edge(&valve, with, 1, 3));
+        let (ta, pb) = (edge(&valve, against, 1, 2), edge(&valve, against, 0, 3));
+        for (port, flow) in [-pa - pb, -ta - tb, pa + ta, pb + tb].into_iter().enumerate() {
+            assert_near(valve.flow(port), flow, 1e-8);
+        }
+        let angle = 1.17 * (1.0 - (-2.0f64).exp());
+        let drop = valve.effort(0) - valve.effort(2);
+        let force = -2.0 * 0.67 * with * drop * angle.cos();
+        assert_near(valve.output(Valve43::FORCE_PA), force, 1e-9);
+        let sum: f64 = (0..4).map(|i| valve.output(i)).sum();
+        assert_near(valve.output(Valve43::FORCE), sum, 1e-12);
+    }
+
+    #[test]
+    fn the_centre_closes_with_the_spool_and_the_overlap_comes_first() {
+        let around = PI * 0.015;
+        let set = [(OpenCentre::LAP_CENTRE, 1e-3), (OpenCentre::LAP_AP, 3e-4)];
+        let valve = stepped::<OpenCentre>(&[&set[..], &[(OpenCentre::POSITION, 2e-4)]].concat());
+        assert_near(valve.flow(5), edge(&valve, around * 8e-4, 4, 5), 1e-8);
+        assert_near(valve.flow(4), -valve.flow(5), 1e-12);
+        assert!((0..4).all(|port| valve.flow(port) == 0.0));
+        let valve = stepped::<OpenCentre>(&[&set[..], &[(OpenCentre::POSITION, 2e-3)]].concat());
+        assert_eq!(valve.flow(5), 0.0);
+        assert_near(valve.flow(2), edge(&valve, around * 1.7e-3, 0, 2), 1e-8);
+    }
+
+    #[test]
+    fn the_sensing_port_takes_the_pressure_of_the_port_that_is_driven() {
+        let valve = stepped::<LoadSensing>(&[(LoadSensing::POSITION, 5e-4)]);
+        assert_near(valve.flow(4), edge(&valve, 0.01 * 2e-4, 2, 4), 1e-8);
+        let valve = stepped::<LoadSensing>(&[]);
+        assert_near(valve.flow(4), edge(&valve, 0.01 * 3e-4, 1, 4), 1e-8);
     }
 }

@@ -646,3 +646,124 @@ impl Physics for InertRelief {
         io.set_output(Self::SPEED, v);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{assert_near, bench};
+    use fluxline_core::testing::Bench;
+
+    const DT: f64 = 1e-3;
+
+    /// A valve that has come to rest between line ends.
+    fn settled<M: Physics>(set: &[(usize, f64)], ends: &[(f64, f64)]) -> Bench<M> {
+        let mut valve = bench::<M>(DT, set);
+        valve.start();
+        for _ in 0..20_000 {
+            for (port, &(wave, impedance)) in ends.iter().enumerate() {
+                valve.line(port, wave, impedance);
+            }
+            valve.step();
+        }
+        assert_eq!(valve.state.faults.unconverged, 0);
+        valve
+    }
+
+    /// The balance of forces and the law of the edge, from the geometry.
+    fn assert_balanced<M: Physics>(
+        valve: &Bench<M>,
+        (diameter, share, angle, stiffness): (f64, f64, f64, f64),
+        act: f64,
+    ) {
+        let (p1, p2, x) = (valve.effort(0), valve.effort(1), valve.output(0));
+        assert!(x > 0.0 && x < 2e-3, "{x}");
+        let gradient = PI * diameter * share * f64::sin(angle);
+        let force = 2.0 * 0.67 * gradient * f64::cos(angle) * (p1 - p2);
+        assert_near((stiffness + force) * x, PI / 4.0 * diameter * diameter * act, 1e-8);
+        let drop = p1 - p2;
+        let root = drop / (1e10 + drop * drop).powf(0.25);
+        let flow = 0.67 * gradient * x * (2.0 / 870.0f64).sqrt() * root;
+        assert_near(valve.flow(1), flow, 1e-9);
+        assert_near(valve.flow(0), -flow, 1e-9);
+    }
+
+    #[test]
+    fn at_rest_spring_and_flow_force_balance_the_pressures() {
+        let small = (0.01, 0.1, 1.17, 1e4);
+        let relief = settled::<Relief>(&[], &[(1.2e7, 1e10), (1e5, 1e8)]);
+        assert_balanced(&relief, small, relief.effort(0) - relief.effort(1) - 1e7);
+        let reducing = settled::<Reducing>(&[], &[(2e7, 1e9), (9.5e6, 1e10)]);
+        assert_balanced(&reducing, small, 1e7 - reducing.effort(1));
+        let set = [(CounterBalance::ANGLE, 1.0), (CounterBalance::STIFFNESS, 1e5)];
+        let ends = [(3e6, 1e10), (1e5, 1e8), (2e6, 1e9)];
+        let counter = settled::<CounterBalance>(&set, &ends);
+        let act = counter.effort(0) - counter.effort(1) + 0.1 * 2e6 - 1e6;
+        assert_balanced(&counter, (0.03, 0.1, 1.0, 1e5), act);
+        let ends = [(1e7, 1e9), (2.5e6, 1e10), (2e6, 1e9)];
+        let compensating = settled::<Compensating>(&[], &ends);
+        let act = 2e6 + 1e6 - compensating.effort(1);
+        assert_balanced(&compensating, (0.03, 0.1, 1.17, 1e4), act);
+        assert_eq!((compensating.flow(2), compensating.effort(2)), (0.0, 2e6));
+        let ends = [(1e7, 1e9), (2.5e6, 1e10), (3.2e6, 1e9), (2e6, 1e9)];
+        assert_balanced(&settled::<Control>(&[], &ends), small, 2e5);
+    }
+
+    #[test]
+    fn a_spool_follows_by_the_trapezoidal_rule() {
+        let mut valve = bench::<Control>(DT, &[(Control::ANGLE, PI / 2.0)]);
+        valve.start();
+        // At the start nothing but the reference acts; then 2 and 3 bar more.
+        let mut x = [0.0; 2];
+        for (step, pilot) in [1.2e6, 1.3e6].into_iter().enumerate() {
+            for port in 0..2 {
+                valve.line(port, 1e6, 1e9);
+            }
+            valve.line(2, pilot, 0.0).line(3, 0.0, 0.0).step();
+            x[step] = valve.output(0);
+        }
+        let (area, b, k) = (PI / 4.0 * 1e-4, 1000.0, 1e4);
+        // The first step has nothing but the closed stop behind it.
+        let first = area * DT * (2e5 - 1e6) / (2.0 * b + k * DT);
+        assert_eq!((first < 0.0, x[0]), (true, 0.0));
+        let second = (area * DT * (2e5 + 3e5) + (2.0 * b - k * DT) * x[0]) / (2.0 * b + k * DT);
+        assert_near(x[1], second, 1e-12);
+    }
+
+    #[test]
+    fn without_mass_and_flow_force_the_inert_valve_moves_as_the_light_one() {
+        let angle = PI / 2.0;
+        let mut inert =
+            bench::<InertRelief>(DT, &[(InertRelief::ANGLE, angle), (InertRelief::MASS, 0.0)]);
+        let mut light = bench::<Relief>(
+            DT,
+            &[(Relief::ANGLE, angle), (Relief::SHARE, 1.0), (Relief::STROKE, 0.03)],
+        );
+        for port in 0..2 {
+            let p = [1e7, 0.0][port];
+            inert.state.bonds[port].effort = p;
+            light.state.bonds[port].effort = p;
+        }
+        inert.start();
+        light.start();
+        for step in 0..200 {
+            let wave = 1.1e7 + 2e6 * (step as f64 * 0.1).sin();
+            inert.line(0, wave, 1e8).line(1, 0.0, 0.0).step();
+            light.line(0, wave, 1e8).line(1, 0.0, 0.0).step();
+            let (x, y) = (inert.output(InertRelief::POSITION), light.output(0));
+            assert!((x - y).abs() < 1e-9, "step {step}: {x} for {y}");
+        }
+        assert!(light.output(0) > 1e-5);
+    }
+
+    #[test]
+    fn a_dry_end_stays_at_zero_until_its_line_pushes() {
+        let mut valve = bench::<Compensating>(DT, &[(Compensating::REFERENCE, 1e6)]);
+        valve.start();
+        let mut at = |wave: f64| {
+            valve.line(0, 1e6, 1e8).line(1, wave, 1e8).line(2, 1e6, 0.0).step();
+            valve.effort(1)
+        };
+        assert_eq!(at(-1e6), 0.0);
+        assert!(at(1e3) > 0.0);
+    }
+}

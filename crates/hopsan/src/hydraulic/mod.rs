@@ -1,6 +1,7 @@
 //! Oil: volumes and sources, restrictors and valves, machines and actuators.
 
 pub mod accumulator;
+pub mod centrifugal;
 mod chamber;
 pub mod check;
 pub mod cylinder;
@@ -14,10 +15,13 @@ pub mod machine_parts;
 pub mod motor;
 pub mod pilot_operated;
 pub mod piston_load;
+pub mod pressure_valves;
 pub mod pump;
 pub mod relief;
 pub mod restrictor;
 pub mod sensor;
+pub mod separate_edges;
+pub mod shuttle;
 pub mod source;
 pub mod spool;
 pub mod volume;
@@ -27,6 +31,7 @@ use fluxline_core::component::ComponentType;
 /// All types of this domain.
 pub const TYPES: &[&[ComponentType]] = &[
     accumulator::TYPES,
+    centrifugal::TYPES,
     check::TYPES,
     cylinder::TYPES,
     directional::TYPES,
@@ -39,10 +44,13 @@ pub const TYPES: &[&[ComponentType]] = &[
     motor::TYPES,
     pilot_operated::TYPES,
     piston_load::TYPES,
+    pressure_valves::TYPES,
     pump::TYPES,
     relief::TYPES,
     restrictor::TYPES,
     sensor::TYPES,
+    separate_edges::TYPES,
+    shuttle::TYPES,
     source::TYPES,
     volume::TYPES,
 ];

@@ -675,3 +675,131 @@ impl Physics for Piston {
         io.set_wave(Self::ROD, wave, impedance);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{assert_near, bench};
+    use fluxline_core::testing::Bench;
+
+    const DT: f64 = 1e-3;
+
+    #[test]
+    fn under_constant_force_speed_and_travel_are_those_of_the_recursion() {
+        let mut piston = bench::<PistonMass>(DT, &[]);
+        piston.line(2, -500.0, 0.0).start();
+        for n in 1..=50 {
+            piston.line(2, -500.0, 0.0).step();
+            let n = f64::from(n);
+            assert_near(piston.flow(2), n * DT * 0.5, 1e-9);
+            assert_near(
+                piston.state.bonds[2].displacement,
+                n * (n + 1.0) / 2.0 * DT * DT * 0.5,
+                1e-9,
+            );
+        }
+        assert_near(piston.flow(0), -1e-3 * piston.flow(2), 1e-12);
+        assert_near(piston.flow(1), 1e-3 * piston.flow(2), 1e-12);
+    }
+
+    /// Both pistons between the same lines for a while.
+    fn travel<M: Physics>(piston: &mut Bench<M>, steps: usize) -> Vec<[f64; 4]> {
+        let mut path = Vec::new();
+        piston.start();
+        for n in 0..steps {
+            let wave = 2e6 + 1e6 * (0.02 * n as f64).sin();
+            piston.line(0, wave, 1e9).line(1, 1e6, 2e9).line(2, 100.0, 300.0).step();
+            let bond = &piston.state.bonds[2];
+            path.push([bond.displacement, bond.flow, bond.effort, piston.flow(0)]);
+        }
+        assert_eq!(piston.state.faults.unconverged, 0);
+        path
+    }
+
+    #[test]
+    fn without_spring_and_dry_friction_both_pistons_move_alike() {
+        let mut plain = bench::<PistonMass>(
+            DT,
+            &[(PistonMass::LEAKAGE, 1e-12), (PistonMass::LOAD_FRICTION, 50.0)],
+        );
+        let mut sprung = bench::<PistonSpringMass>(
+            DT,
+            &[
+                (PistonSpringMass::LEAKAGE, 1e-12),
+                (PistonSpringMass::PISTON_FRICTION, 50.0),
+                (PistonSpringMass::DRY_FRICTION, 0.0),
+            ],
+        );
+        plain.line(2, 0.0, 300.0);
+        sprung.line(2, 0.0, 300.0);
+        for (a, b) in travel(&mut plain, 400).into_iter().zip(travel(&mut sprung, 400)) {
+            for (a, b) in a.into_iter().zip(b) {
+                assert!((a - b).abs() <= 1e-9 * (1.0 + a.abs()), "{a} for {b}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_spring_holds_the_piston_where_it_balances_the_pressures() {
+        let set = [(PistonSpringMass::STIFFNESS, 1e5), (PistonSpringMass::LOAD_FRICTION, 2e4)];
+        let mut piston = bench::<PistonSpringMass>(DT, &set);
+        piston.start();
+        for _ in 0..20_000 {
+            piston.line(0, 2e7, 1e8).line(1, 1e6, 1e8).line(2, 0.0, 0.0).step();
+        }
+        // Position and speed, each a recursion of its own, need not agree: a rest of speed may
+        // stay. The forces balance with the friction that it gives.
+        let (x, v) = (piston.state.bonds[2].displacement, piston.flow(2));
+        let friction = 2e4 * v + (1000.0 * v / DT).clamp(-10.0, 10.0);
+        let push = (piston.effort(0) - piston.effort(1)) * 1e-3;
+        assert_near(1e5 * x + friction, push, 1e-6);
+        assert!(v.abs() < 1e-3 && (x - 0.19).abs() < 1e-3, "{x} {v}");
+    }
+
+    #[test]
+    fn at_a_stop_the_piston_stands_and_a_dry_chamber_has_no_pressure() {
+        let mut piston = bench::<PistonSpringMass>(DT, &[(PistonSpringMass::MASS, 1.0)]);
+        piston.start();
+        for _ in 0..2000 {
+            piston.line(0, 1e6, 1e7).line(1, -1e5, 1e7).line(2, 0.0, 0.0).step();
+        }
+        assert_eq!(piston.state.bonds[2].displacement, 0.5);
+        assert!(piston.flow(2).abs() < 1e-6);
+        assert_eq!(piston.effort(1), 0.0);
+    }
+
+    #[test]
+    fn a_motor_spins_up_with_the_torque_of_its_pressures() {
+        let mut motor = bench::<MotorInertia>(DT, &[]);
+        motor.state.bonds[0].effort = 1e7;
+        motor.start();
+        for n in 1..=50 {
+            motor.line(0, 1e7, 0.0).line(1, 0.0, 0.0).line(2, 0.0, 0.0).step();
+            let n = f64::from(n);
+            let gain = DT * 5e-5 / TAU * 1e7 / 0.1;
+            assert_near(motor.flow(2), n * gain, 1e-9);
+            assert_near(motor.state.bonds[2].displacement, n * (n + 1.0) / 2.0 * DT * gain, 1e-9);
+        }
+        assert_near(motor.flow(1), 5e-5 / TAU * motor.flow(2), 1e-12);
+    }
+
+    #[test]
+    fn a_closed_chamber_stiffens_by_its_volume_and_pushes_with_its_area() {
+        let mut piston = bench::<Piston>(DT, &[(Piston::AREA_2, 5e-4)]);
+        for port in 0..2 {
+            piston.state.bonds[port].effort = 1e5;
+        }
+        piston.start();
+        let steps = 100;
+        for _ in 0..steps {
+            piston.impose_flow(0, 1e-6).step();
+        }
+        let mean = (piston.effort(0) + piston.state.states[Piston::FACE_1]) / 2.0;
+        let rise = 17e6 / 1e-3 * 1e-6 * DT * f64::from(steps);
+        assert!((mean - 1e5 - rise).abs() < 2.0 * rise / f64::from(steps), "{mean}");
+        let (z1, z2) = (17e6 * DT / 1e-3, 17e6 * DT / (1e-3 + 5e-4 * 0.5));
+        assert_near(piston.state.bonds[2].impedance, 1e-6 * z1 + 2.5e-7 * z2, 1e-12);
+        let face = |i| piston.state.states[Piston::FACE_1 + i];
+        assert_near(piston.state.bonds[2].wave, 1e-3 * face(0) - 5e-4 * face(1), 1e-12);
+    }
+}

@@ -405,3 +405,78 @@ impl Physics for TurboMachine {
         io.set_output(Self::VOLUME_FLOW, q / (wheel.densities[1] * p2));
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{assert_near, bench};
+    use fluxline_core::testing::Bench;
+
+    const DT: f64 = 1e-4;
+
+    fn driven<M: Physics>(set: &[(usize, f64)], waves: [f64; 2], speed: f64) -> Bench<M> {
+        let mut machine = bench::<M>(DT, set);
+        for port in 0..2 {
+            machine.line(port, waves[port], 0.2).impose_flow(port, 0.0);
+            machine.state.bonds[port].dry = [350.0, 300.0][port];
+        }
+        machine.line(2, 1.0, 0.5);
+        machine.state.bonds[2].flow = speed;
+        machine.start();
+        machine.step();
+        assert_eq!(machine.state.faults.unconverged, 0);
+        machine
+    }
+
+    #[test]
+    fn a_machine_turns_energy_of_the_gas_into_power_of_the_shaft() {
+        for (waves, speed) in [([6e5, 1e5], 100.0), ([1e5, 4e5], -100.0)] {
+            let machine = driven::<Machine>(&[(Machine::LEAKAGE, 1e-9)], waves, speed);
+            let bonds = &machine.state.bonds;
+            let (w, moment) = (bonds[2].flow, bonds[2].effort);
+            assert_near(moment, 1.0 + 0.5 * w, 1e-12);
+            assert_near(bonds[0].flow + bonds[1].flow, -moment * w, 1e-6);
+            let drop = machine.effort(0) - machine.effort(1);
+            let volume = 5e-5 / TAU * w + 1e-9 * drop;
+            let density = if speed > 0.0 {
+                machine.effort(0) / (287.0 * 351.0)
+            } else {
+                machine.effort(1) / (287.0 * 300.0)
+            };
+            assert_near(bonds[1].displacement, density * volume, 1e-9);
+            assert_near(bonds[0].displacement, -bonds[1].displacement, 1e-12);
+            for port in 0..2 {
+                assert_near(bonds[port].effort, waves[port] + 0.2 * bonds[port].flow, 1e-9);
+            }
+            // The mean torque of both ends of the step.
+            let start = 5e-5 / TAU * (waves[0] - waves[1]) - 0.0;
+            let torque = 5e-5 / TAU * drop - moment;
+            assert_near(w - speed, DT / 0.1 * (start + torque) / 2.0, 1e-8);
+        }
+    }
+
+    #[test]
+    fn a_turbo_machine_meets_its_head_and_its_power() {
+        let machine = driven::<TurboMachine>(&[], [2e5, 1.5e5], -500.0);
+        let bonds = &machine.state.bonds;
+        let (p, w) = ([machine.effort(0), machine.effort(1)], bonds[2].flow);
+        let q = bonds[1].displacement;
+        assert!(q > 0.0);
+        let density = [p[0] / (287.0 * 351.0), p[1] / (287.0 * 301.0)];
+        let slip = q / 1.59f64.tan() * density[0] / (TAU * 0.02 * density[1]);
+        let head = density[0] * w.abs() * (0.26 * 0.26 / 4.0 * w.abs() - slip);
+        let x = 2.0 * (p[0] - p[1] + head) / density[1];
+        assert_near(q, 4e-4 * density[0] * x / (1e6 + x * x).powf(0.25), 1e-8);
+        assert_near(machine.output(TurboMachine::VOLUME_FLOW), q / density[1], 1e-12);
+        let drop = p[0] - p[1];
+        assert_near(bonds[0].flow, -1005.0 * q * 350.0, 1e-9);
+        assert_near(bonds[1].flow, q * (1005.0 * 350.0 - drop), 1e-9);
+        let loss = 0.5 * density[0] * (q / (density[1] * 4e-4)).powi(2);
+        let gas = |q: f64, density: f64, drop: f64, loss: f64, w: f64| {
+            (q - 1e-9 * density * drop) * (loss - drop) / (w.abs() + 0.001)
+        };
+        let now = gas(q, density[0], drop, loss, w) + bonds[2].effort + w;
+        let start = gas(0.0, 1.5e5 / (287.0 * 301.0), 5e4, 0.0, -500.0) - 500.0;
+        assert_near(w + 500.0, -DT / 0.1 * (now + start) / 2.0, 1e-7);
+    }
+}

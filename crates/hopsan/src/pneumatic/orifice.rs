@@ -118,7 +118,7 @@ impl Physics for Orifice {
         };
         let exponents = [T::of(2.0) / kappa, kappa.recip() + 1.0];
         let flows = |p: [Dual<T>; 2]| {
-            let ratio = (p[0].min(p[1]) / p[0].max(p[1])).max(zero);
+            let ratio = Dual::select(p[0].gt(p[1]), p[1] / p[0], p[0] / p[1]).max(zero);
             let choked = ratio.le(c(critical));
             let open = Dual::select(choked, c(critical), ratio);
             let psi = (open.powf(c(exponents[0])) - open.powf(c(exponents[1]))) / c(peak);
@@ -143,5 +143,46 @@ impl Physics for Orifice {
         set_gas(io, Self::P2, energy, q, p[1].value);
         io.set_output(Self::FLOW_A, a.value);
         io.set_output(Self::FLOW_B, b.value);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{assert_near, bench};
+
+    /// Flow by the law of an ideal nozzle.
+    fn nozzle(p: [f64; 2], t: f64) -> f64 {
+        let kappa: f64 = 1.0 + 287.0 / 718.0;
+        let throat = 2.0 / (kappa + 1.0);
+        let choked = (kappa / 287.0 * throat.powf((kappa + 1.0) / (kappa - 1.0))).sqrt();
+        let flow = |r: f64| r.powf(2.0 / kappa) - r.powf(1.0 + 1.0 / kappa);
+        let critical = throat.powf(kappa / (kappa - 1.0));
+        let r = p[1] / p[0];
+        let x = flow(r) / flow(critical);
+        let psi = if r <= critical { 1.0 } else { x / (4e-4 + x * x).powf(0.25) };
+        1e-6 * 0.65 * choked * p[0] / t.sqrt() * psi
+    }
+
+    #[test]
+    fn flow_is_that_of_a_nozzle_choked_or_not_in_both_directions() {
+        for (c, flip) in [(1e5, false), (4e5, false), (1e5, true), (4.9e5, true)] {
+            let mut orifice = bench::<Orifice>(1e-3, &[]);
+            let (up, down) = if flip { (1, 0) } else { (0, 1) };
+            orifice.start();
+            orifice.line(up, 5e5, 3.0).line(down, c, 20.0);
+            orifice.state.bonds[up].dry = 400.0;
+            orifice.state.bonds[down].dry = 300.0;
+            orifice.step();
+            assert_eq!(orifice.state.faults.unconverged, 0);
+            let q = nozzle([orifice.effort(up), orifice.effort(down)], 400.0);
+            let bonds = &orifice.state.bonds;
+            assert_near(bonds[down].displacement, q, 1e-9);
+            assert_near(bonds[up].displacement, -q, 1e-9);
+            assert_near(bonds[down].flow, 1005.0 * q * 400.0, 1e-9);
+            assert_near(bonds[up].flow, -bonds[down].flow, 1e-12);
+            assert_near(orifice.effort(down), c + 20.0 * bonds[down].flow, 1e-12);
+            assert_near(orifice.output(if flip { 1 } else { 0 }), q, 1e-9);
+        }
     }
 }

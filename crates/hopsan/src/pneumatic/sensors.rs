@@ -77,3 +77,27 @@ sensor! {
         value: Signal,
     } displacement
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::bench;
+    use fluxline_core::state::Bond;
+
+    fn reading<M: Physics>(bond: Bond<f64>) -> f64 {
+        let mut sensor = bench::<M>(1e-3, &[]);
+        sensor.state.bonds[0] = bond;
+        sensor.start();
+        sensor.output(0)
+    }
+
+    #[test]
+    fn each_sensor_reads_its_quantity() {
+        let mut bond = Bond::at_rest(1e5);
+        (bond.flow, bond.displacement, bond.dry) = (2.0, 3.0, 4.0);
+        assert_eq!(reading::<PressureSensor>(bond), 1e5);
+        assert_eq!(reading::<EnergyFlowSensor>(bond), 2.0);
+        assert_eq!(reading::<MassFlowSensor>(bond), 3.0);
+        assert_eq!(reading::<TemperatureSensor>(bond), 4.0);
+    }
+}

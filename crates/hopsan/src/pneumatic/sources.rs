@@ -88,3 +88,29 @@ impl Physics for MassFlowSource {
         set_gas(io, Self::OUTLET, energy, q, p);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::bench;
+
+    #[test]
+    fn sources_deliver_gas_with_the_energy_of_its_temperature() {
+        let mut source = bench::<PressureSource>(1e-3, &[(PressureSource::PRESSURE, 3e5)]);
+        source.line(0, 1e5, 7.0).start();
+        assert_eq!(source.state.bonds[0].wave, 1e5);
+        source.step();
+        let bond = &source.state.bonds[0];
+        assert_eq!((bond.wave, bond.impedance, bond.dry), (3e5, 0.0, 273.0));
+
+        let mut source = bench::<MassFlowSource>(1e-3, &[]);
+        source.line(0, 1e5, 2.0).start();
+        source.state.bonds[0].dry = 500.0;
+        for (flow, energy) in [(0.1, 718.0 * 0.1 * 273.0), (-0.1, -718.0 * 0.1 * 500.0)] {
+            source.input(MassFlowSource::MASS_FLOW, flow).step();
+            let bond = &source.state.bonds[0];
+            assert!((bond.flow - energy).abs() < 1e-9);
+            assert_eq!((bond.displacement, bond.effort), (flow, 1e5 + 2.0 * bond.flow));
+        }
+    }
+}

@@ -118,3 +118,47 @@ impl Physics for Volume {
         io.set_output(Self::MASS, held);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{assert_near, bench};
+
+    #[test]
+    fn mass_is_kept_and_the_gas_stays_ideal() {
+        let mut volume = bench::<Volume>(1e-3, &[(Volume::HEAT_TRANSFER, 5.0)]);
+        for bond in &mut volume.state.bonds {
+            (bond.effort, bond.wave, bond.dry) = (2e5, 2e5, 300.0);
+        }
+        volume.start();
+        let start = 2e5 * 1e-3 / (287.0 * 300.0);
+        let mut waves = [2e5, 2e5];
+        let (mut held, mut last) = (start, 0.0);
+        let z = 287.0 * 1e-3 / (1005.0 * 1e-3 * 0.9);
+        for n in 1..=100 {
+            let inflow = 1e-3 * (0.1 * f64::from(n)).sin();
+            let energy = [1005.0 * inflow * 300.0, 20.0];
+            for port in 0..2 {
+                volume.impose_flow(port, energy[port]);
+            }
+            volume.state.bonds[0].displacement = inflow;
+            let p = (volume.effort(0) + volume.effort(1)) / 2.0;
+            volume.step();
+            let t = p * 1e-3 / (held * 287.0);
+            held += 0.5e-3 * (inflow + last);
+            last = inflow;
+            let heat = 5.0 * (300.0 - t);
+            waves = [
+                waves[1] + z * (2.0 * energy[1] + 1.5 * heat),
+                waves[0] + z * (2.0 * energy[0] + 1.5 * heat),
+            ];
+            assert_near(volume.output(Volume::MASS), held, 1e-12);
+            for port in 0..2 {
+                let bond = &volume.state.bonds[port];
+                assert_near(bond.dry, t, 1e-12);
+                assert_near(bond.wave, waves[port], 1e-12);
+                assert_near(bond.impedance, z, 1e-12);
+            }
+        }
+    }
+}

@@ -1,5 +1,6 @@
 //! Limits, delays and other blocks without a transfer function.
 
+use super::block::memoryless;
 use crate::same::same_as;
 use fluxline_core::component::{ComponentType, Environment, NoConstants, Physics, Refusal, Step};
 use fluxline_core::number::{Mask, Num};
@@ -25,28 +26,6 @@ pub const TYPES: &[ComponentType] = &[
     ),
 ];
 
-/// Writes [`Physics`] for blocks whose output is a function of the inputs, at the start too.
-macro_rules! memoryless {
-    ($($type:ident)*) => {$(
-        impl Physics for $type {
-            const HAS_LAW: bool = false;
-
-            fn prepare(&self, _: &Environment) -> Result<NoConstants<f64>, Refusal> {
-                Ok(NoConstants::new())
-            }
-
-            fn start<T: Num>(k: &NoConstants<T>, io: &mut Step<'_, T>) {
-                Self::step(k, io);
-            }
-
-            #[inline]
-            fn step<T: Num>(_: &NoConstants<T>, io: &mut Step<'_, T>) {
-                let value = Self::value(|i| io.input(i));
-                io.set_output(Self::OUT, value);
-            }
-        }
-    )*};
-}
 memoryless! { Saturation DeadZone Segment SegmentWidth }
 
 /// Holds a signal between two limits.
@@ -71,8 +50,9 @@ pub struct Saturation {
 
 impl Saturation {
     #[inline(always)]
-    fn value<T: Num>(input: impl Fn(usize) -> T) -> T {
-        let (u, low, high) = (input(Self::INPUT), input(Self::MINIMUM), input(Self::MAXIMUM));
+    fn value<T: Num>(io: &Step<'_, T>) -> T {
+        let (u, low, high) =
+            (io.input(Self::INPUT), io.input(Self::MINIMUM), io.input(Self::MAXIMUM));
         T::select(u.gt(high), high, T::select(u.lt(low), low, u))
     }
 }
@@ -100,8 +80,9 @@ pub struct DeadZone {
 
 impl DeadZone {
     #[inline(always)]
-    fn value<T: Num>(input: impl Fn(usize) -> T) -> T {
-        let (u, lower, upper) = (input(Self::INPUT), input(Self::LOWER), input(Self::UPPER));
+    fn value<T: Num>(io: &Step<'_, T>) -> T {
+        let (u, lower, upper) =
+            (io.input(Self::INPUT), io.input(Self::LOWER), io.input(Self::UPPER));
         let within = u.gt(lower) & u.lt(upper);
         let above = T::select(within, T::zero(), u - upper);
         T::select(u.lt(lower), u - lower, above)
@@ -114,9 +95,24 @@ fn height<T: Num>(x: T, diameter: T) -> T {
     T::select(x.lt(T::zero()), T::zero(), T::select(x.gt(diameter), diameter, x))
 }
 
-/// Width of the chord at a height.
+/// Area of a segment of that height.
 #[inline(always)]
-fn chord<T: Num>(height: T, diameter: T) -> T {
+fn area<T: Num>(x: T, diameter: T) -> T {
+    height(x, diameter).apply2(diameter, |x, d| {
+        if d == 0.0 {
+            return (0.0, 0.0, 0.0);
+        }
+        let half_chord = ((d - x) * x).max(0.0).sqrt();
+        let area = 0.25 * d * d * (1.0 - 2.0 * x / d).acos() - (0.5 * d - x) * half_chord;
+        // An area is of second degree: x·∂A/∂x + d·∂A/∂d = 2·A.
+        (area, 2.0 * half_chord, 2.0 * (area - x * half_chord) / d)
+    })
+}
+
+/// Width of its chord.
+#[inline(always)]
+fn width<T: Num>(x: T, diameter: T) -> T {
+    let height = height(x, diameter);
     ((diameter - height) * height).sqrt() * 2.0
 }
 
@@ -138,18 +134,8 @@ pub struct Segment {
 
 impl Segment {
     #[inline(always)]
-    fn value<T: Num>(input: impl Fn(usize) -> T) -> T {
-        let diameter = input(Self::DIAMETER);
-        let height = height(input(Self::HEIGHT), diameter);
-        height.apply2(diameter, |x, d| {
-            if d == 0.0 {
-                return (0.0, 0.0, 0.0);
-            }
-            let half_chord = ((d - x) * x).max(0.0).sqrt();
-            let area = 0.25 * d * d * (1.0 - 2.0 * x / d).acos() - (0.5 * d - x) * half_chord;
-            // An area is of second degree: x·∂A/∂x + d·∂A/∂d = 2·A.
-            (area, 2.0 * half_chord, 2.0 * (area - x * half_chord) / d)
-        })
+    fn value<T: Num>(io: &Step<'_, T>) -> T {
+        area(io.input(Self::HEIGHT), io.input(Self::DIAMETER))
     }
 }
 
@@ -171,9 +157,8 @@ pub struct SegmentWidth {
 
 impl SegmentWidth {
     #[inline(always)]
-    fn value<T: Num>(input: impl Fn(usize) -> T) -> T {
-        let diameter = input(Self::DIAMETER);
-        chord(height(input(Self::HEIGHT), diameter), diameter)
+    fn value<T: Num>(io: &Step<'_, T>) -> T {
+        width(io.input(Self::HEIGHT), io.input(Self::DIAMETER))
     }
 }
 
@@ -483,27 +468,10 @@ impl Physics for SampleAndHold {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::signal::block::sequence;
     use fluxline_core::number::{Dual, Lanes};
     use fluxline_core::testing::{Bench, Surroundings};
     use std::f64::consts::PI;
-
-    /// Outputs for rows of inputs: the first row at the start, the others one step each.
-    fn sequence<M: Physics, const N: usize>(m: &M, dt: f64, rows: &[[f64; N]]) -> Vec<f64> {
-        let mut bench = Bench::new(m, dt);
-        let mut values = Vec::new();
-        for (n, row) in rows.iter().enumerate() {
-            for (i, &value) in row.iter().enumerate() {
-                bench.input(i, value);
-            }
-            if n == 0 {
-                bench.start()
-            } else {
-                bench.step()
-            };
-            values.push(bench.output(0));
-        }
-        values
-    }
 
     #[test]
     fn saturation_looks_at_its_upper_limit_first() {
@@ -531,19 +499,20 @@ mod tests {
     #[test]
     fn segment_of_a_circle_has_the_area_that_its_width_sweeps() {
         let d = 0.3;
-        let area = |x: f64| Segment::value(|i| [x, d][i]);
-        assert!((area(0.5 * d) - PI * d * d / 8.0).abs() < 1e-16);
-        assert!((area(2.0 * d) - PI * d * d / 4.0).abs() < 1e-16);
-        assert_eq!((area(-1.0), Segment::value(|i| [0.1, 0.0][i])), (0.0, 0.0));
-        let width = |x: f64| SegmentWidth::value(|i| [x, d][i]);
-        assert_eq!(width(0.5 * d), d);
+        assert!((area(0.5 * d, d) - PI * d * d / 8.0).abs() < 1e-16);
+        assert!((area(2.0 * d, d) - PI * d * d / 4.0).abs() < 1e-16);
+        assert_eq!((area(-1.0, d), area(0.1, 0.0), width(0.5 * d, d)), (0.0, 0.0, d));
         for x in [0.01, 0.1, 0.2] {
-            let sweep = (area(x + 1e-5) - area(x - 1e-5)) / 2e-5;
-            assert!((sweep - width(x)).abs() < 1e-7);
-            let by_diameter = Segment::value(|i| [Dual::constant(x), Dual::variable(d)][i]).slope;
-            let wider = |d: f64| Segment::value(|i| [x, d][i]);
-            assert!((by_diameter - (wider(d + 1e-5) - wider(d - 1e-5)) / 2e-5).abs() < 1e-7);
+            let sweep = (area(x + 1e-5, d) - area(x - 1e-5, d)) / 2e-5;
+            assert!((sweep - width(x, d)).abs() < 1e-7);
+            let slope = area(Dual::constant(x), Dual::variable(d)).slope;
+            assert!((slope - (area(x, d + 1e-5) - area(x, d - 1e-5)) / 2e-5).abs() < 1e-7);
         }
+        let rows = [[0.5 * d, d], [0.1, d]];
+        let segment = Segment { height: 0.0, diameter: 0.0 };
+        assert_eq!(sequence(&segment, 0.1, &rows), [area(0.5 * d, d), area(0.1, d)]);
+        let chord = SegmentWidth { height: 0.0, diameter: 0.0 };
+        assert_eq!(sequence(&chord, 0.1, &rows), [d, width(0.1, d)]);
     }
 
     #[test]
