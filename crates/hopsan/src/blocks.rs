@@ -50,9 +50,9 @@ impl FirstOrder {
     ) -> T {
         let dt = io.dt;
         let (old_u, old_y) = (io.memory(self.0), io.memory(self.0 + 1));
-        let y = ((b[0] * dt + b[1] * 2.0) * u + (b[0] * dt - b[1] * 2.0) * old_u
-            - (a[0] * dt - a[1] * 2.0) * old_y)
-            / (a[0] * dt + a[1] * 2.0);
+        let y = (a[0] * dt + a[1] * 2.0).recip()
+            * ((b[0] * dt + b[1] * 2.0) * u + (b[0] * dt - b[1] * 2.0) * old_u
+                - (a[0] * dt - a[1] * 2.0) * old_y);
         let y = limit(y, low, high);
         self.start(io, u, y);
         y
@@ -98,17 +98,20 @@ impl SecondOrder {
         u: T,
         (low, high): (T, T),
     ) -> T {
-        let (t, t2) = (io.dt, io.dt * io.dt);
+        // A body's path over millions of steps is a double sum of rounding errors: the order of
+        // operations is Hopsan's too.
+        let t = io.dt;
         let bilinear = |k: [T; 3]| {
+            let (constant, linear, square) = (k[0] * t * t, k[1] * 2.0 * t, k[2] * 4.0);
             [
-                k[0] * t2 + k[1] * (2.0 * t) + k[2] * 4.0,
-                k[0] * (2.0 * t2) - k[2] * 8.0,
-                k[0] * t2 - k[1] * (2.0 * t) + k[2] * 4.0,
+                constant + linear + square,
+                k[0] * 2.0 * t * t - k[2] * 8.0,
+                constant - linear + square,
             ]
         };
         let (b, a) = (bilinear(b), bilinear(a));
         let [u1, u2, y1, y2] = std::array::from_fn(|i| io.memory(self.0 + i));
-        let y = (b[0] * u + b[1] * u1 + b[2] * u2 - a[1] * y1 - a[2] * y2) / a[0];
+        let y = a[0].recip() * (b[0] * u + b[1] * u1 + b[2] * u2 - a[1] * y1 - a[2] * y2);
         let y = limit(y, low, high);
         for (i, value) in [u, u1, y, y1].into_iter().enumerate() {
             io.set_memory(self.0 + i, value);
@@ -292,8 +295,8 @@ const TOLERANCE: f64 = 1e-12;
 
 /// Solves f(x) = 0 for N unknowns by Newton's method with exact derivatives, to convergence.
 ///
-/// Hopsan does two iterations per step and goes on whatever is left; this goes on until nothing
-/// changes. `scale` says what size of each unknown counts as small.
+/// `scale` says what size of each unknown counts as small. A lane that has settled stays as it is, so
+/// that lanes give the bits of scalars.
 pub fn solve<T: Num, const N: usize>(
     io: &mut Step<'_, T>,
     guess: [T; N],
@@ -301,31 +304,65 @@ pub fn solve<T: Num, const N: usize>(
     f: impl Fn(&[Dual<T>; N]) -> [Dual<T>; N],
 ) -> [T; N] {
     let mut x = guess;
+    // No lane has settled.
+    let mut settled = T::one().lt(T::zero());
     for _ in 0..MOST_ITERATIONS {
-        let mut jacobian = [[T::zero(); N]; N];
-        let mut residual = [T::zero(); N];
-        for column in 0..N {
-            let point: [Dual<T>; N] = std::array::from_fn(|i| {
-                if i == column { Dual::variable(x[i]) } else { Dual::constant(x[i]) }
-            });
-            for (row, value) in f(&point).into_iter().enumerate() {
-                residual[row] = value.value;
-                jacobian[row][column] = value.slope;
-            }
-        }
-        let change = eliminate(jacobian, residual);
-        let mut settled = true;
+        let change = newton_change(&x, &f);
+        let mut small = T::zero().lt(T::one());
         for i in 0..N {
-            x[i] -= change[i];
-            let small = change[i].abs().le((x[i].abs() + scale[i]) * TOLERANCE);
-            settled &= small.all();
+            let new = x[i] - change[i];
+            small = small & change[i].abs().le((new.abs() + scale[i]) * TOLERANCE);
+            x[i] = T::select(settled, x[i], new);
         }
-        if settled {
+        settled = settled | small;
+        if settled.all() {
             return x;
         }
     }
     io.unconverged();
     x
+}
+
+/// Newton's method as Hopsan's generated components do it: so many iterations whatever is left, the
+/// first in full and each further one by 0.67. With 0 iterations, to convergence as [`solve`].
+pub fn solve_in<T: Num, const N: usize>(
+    io: &mut Step<'_, T>,
+    iterations: usize,
+    guess: [T; N],
+    scale: [f64; N],
+    f: impl Fn(&[Dual<T>; N]) -> [Dual<T>; N],
+) -> [T; N] {
+    if iterations == 0 {
+        return solve(io, guess, scale, f);
+    }
+    let mut x = guess;
+    for iteration in 0..iterations {
+        let change = newton_change(&x, &f);
+        let weight = if iteration == 0 { 1.0 } else { 0.67 };
+        for i in 0..N {
+            x[i] -= change[i] * weight;
+        }
+    }
+    x
+}
+
+/// What Newton's method takes away from x.
+fn newton_change<T: Num, const N: usize>(
+    x: &[T; N],
+    f: &impl Fn(&[Dual<T>; N]) -> [Dual<T>; N],
+) -> [T; N] {
+    let mut jacobian = [[T::zero(); N]; N];
+    let mut residual = [T::zero(); N];
+    for column in 0..N {
+        let point: [Dual<T>; N] = std::array::from_fn(|i| {
+            if i == column { Dual::variable(x[i]) } else { Dual::constant(x[i]) }
+        });
+        for (row, value) in f(&point).into_iter().enumerate() {
+            residual[row] = value.value;
+            jacobian[row][column] = value.slope;
+        }
+    }
+    eliminate(jacobian, residual)
 }
 
 /// Solves A·x = b by elimination with partial pivoting, in every lane for itself.

@@ -607,6 +607,9 @@ fn check_stiff(
     }
 }
 
+/// What components of one group share: rate, phase, type, level, gates.
+type GroupKey = (usize, Causality, &'static str, u32, Box<[u32]>);
+
 /// Arranges everything in flat arrays and groups.
 fn assemble(
     circuit: &Circuit,
@@ -757,8 +760,7 @@ fn assemble(
         fluids: circuit.fluids.clone(),
         volumes: Vec::new(),
     });
-    let mut homes: HashMap<(usize, Causality, &'static str, u32, Box<[u32]>), usize> =
-        HashMap::new();
+    let mut homes: HashMap<GroupKey, usize> = HashMap::new();
     let mut sequence: Vec<usize> = (0..instances.len()).collect();
     sequence.sort_by_key(|&i| (order[i], instances[i].declaration().name, i));
     let mut prepared: Vec<Option<Box<dyn Prepared>>> = prepared.into_iter().map(Some).collect();
@@ -815,7 +817,13 @@ fn assemble(
             let at = (blocks[i].start + state) as u32;
             watch.chambers.push((component, bonds[i][port], at));
         }
-        match ready.role() {
+        // Types that keep to Hopsan's rules do not say what they hold, and lose oil where it
+        // cavitates: there are no balances to judge.
+        let role = match convention {
+            Convention::Fluxline => ready.role(),
+            Convention::Hopsan => BalanceRole::Through,
+        };
+        match role {
             BalanceRole::Storage => {
                 watch.stores.push(Member {
                     component,

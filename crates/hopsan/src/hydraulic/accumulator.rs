@@ -34,10 +34,10 @@ pub struct Accumulator {
     #[input(name = "p0", default = "1e7 Pa")]
     pub precharge: f64,
     /// V_a — volume of the gas [m^3]
-    #[output(name = "Va", start = "0.001")]
+    #[output(name = "Va", start = "0.001 m^3")]
     volume: Output,
     /// p_a — pressure of the gas [Pa]
-    #[output(name = "pa", start = "1e7")]
+    #[output(name = "pa", start = "1e7 Pa")]
     pressure: Output,
     /// x — charge: share of the volume that is oil [–]
     #[output(name = "xmp")]
@@ -80,10 +80,10 @@ pub struct PistonAccumulator {
     #[input(name = "p0", default = "1e7 Pa")]
     pub precharge: f64,
     /// V_a — volume of the gas [m^3]
-    #[output(name = "Va", start = "0.001")]
+    #[output(name = "Va", start = "0.001 m^3")]
     volume: Output,
     /// p_a — pressure of the gas [Pa]
-    #[output(name = "pa", start = "1e7")]
+    #[output(name = "pa", start = "1e7 Pa")]
     pressure: Output,
     /// x — position of the piston [m]
     #[output(name = "xmp")]

@@ -2,12 +2,20 @@
 
 use super::body::{Body, move_port};
 use crate::blocks::limit;
-use fluxline_core::component::{ComponentType, Environment, NoConstants, Physics, Refusal, Step};
+use crate::signal::lookup::{Grid, curve};
+use fluxline_core::component::{
+    BalanceRole, ComponentType, Environment, NoConstants, Physics, Refusal, Step,
+};
 use fluxline_core::number::Num;
 use fluxline_core::{Constants, component};
+use std::sync::Arc;
 
 /// The types of this file.
-pub const TYPES: &[ComponentType] = &[ComponentType::of::<Vehicle>(), ComponentType::of::<Forks>()];
+pub const TYPES: &[ComponentType] = &[
+    ComponentType::of::<Vehicle>(),
+    ComponentType::of::<CombustionEngine>(),
+    ComponentType::of::<Forks>(),
+];
 
 /// Acceleration of gravity as Hopsan has it, m/s².
 const GRAVITY: f64 = 9.82;
@@ -127,6 +135,61 @@ impl Physics for Vehicle {
         {
             io.set_output(output, value);
         }
+    }
+}
+
+/// Power and largest torque of an engine.
+#[derive(Clone, Debug, Constants)]
+pub struct Engine<T> {
+    power: T,
+    torque: Arc<Grid>,
+}
+
+/// Combustion engine: full power at any speed, up to the torque that its characteristic allows.
+///
+/// c = clip(−u·P_max/ω, 0, T_max(ω)), without impedance; T_max linear between the points of a table
+///
+/// The table is the text of the file of characteristics: speed and largest torque in each row.
+#[component("hopsan.CombustionEngine", c, constants = Engine)]
+pub struct CombustionEngine {
+    /// shaft
+    #[port(name = "P1")]
+    p1: Rotational,
+    /// u — throttle [–]
+    #[input(name = "in", default = 0)]
+    pub throttle: f64,
+    /// P_max — power [W]
+    #[parameter(name = "P_max", default = "150000 W")]
+    pub power: f64,
+    /// – — file that the text comes from [–]
+    #[parameter(
+        name = "Characteristics",
+        default = "../componentLibraries/defaultLibrary/Special/CombustionEngine.csv"
+    )]
+    pub file: String,
+    /// – — rows of speed and largest torque: what is in the file [–]
+    #[parameter(default = "")]
+    pub text: String,
+}
+
+impl Physics for CombustionEngine {
+    const HAS_LAW: bool = false;
+    const ROLE: BalanceRole = BalanceRole::Boundary;
+
+    fn prepare(&self, _: &Environment) -> Result<Engine<f64>, Refusal> {
+        Ok(Engine { power: self.power, torque: Arc::new(curve(&self.text)?) })
+    }
+
+    fn start<T: Num>(_: &Engine<T>, io: &mut Step<'_, T>) {
+        io.set_wave(Self::P1, T::zero(), T::zero());
+    }
+
+    #[inline]
+    fn step<T: Num>(k: &Engine<T>, io: &mut Step<'_, T>) {
+        let w = io.flow(Self::P1);
+        let torque = -(io.input(Self::THROTTLE) * k.power) / w;
+        let wave = limit(torque, T::zero(), k.torque.at([w]));
+        io.set_wave(Self::P1, wave, T::zero());
     }
 }
 
@@ -297,7 +360,7 @@ impl Physics for Forks {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use fluxline_core::testing::Bench;
+    use fluxline_core::testing::{Bench, Surroundings};
 
     const DT: f64 = 1e-3;
 
@@ -327,6 +390,25 @@ mod tests {
         assert!((bench.flow(0) + bench.output(0) / 0.3).abs() < 1e-9);
         assert!((bench.state.bonds[1].displacement * 0.3 / bench.output(1) - 1.0).abs() < 1e-9);
         assert!((bench.state.bonds[0].dry - 0.9).abs() < 1e-12);
+    }
+
+    #[test]
+    fn an_engine_gives_its_power_up_to_its_largest_torque() {
+        let engine = CombustionEngine {
+            throttle: 0.0,
+            power: 1000.0,
+            file: String::new(),
+            text: "-200, 10\n-100, 20\n0, 20\n".to_owned(),
+        };
+        let mut bench = Bench::new(&engine, DT);
+        bench.input(0, 0.8).start();
+        for (w, torque) in [(-50.0, 16.0), (-30.0, 20.0), (-150.0, 800.0 / 150.0), (10.0, 0.0)] {
+            bench.impose_flow(0, w).step();
+            assert!((bench.state.bonds[0].wave - torque).abs() < 1e-12, "{w} rad/s");
+        }
+        let empty = CombustionEngine { text: String::new(), ..engine };
+        let around = Surroundings::of::<CombustionEngine>(DT);
+        assert_eq!(Bench::within(&empty, &around).err().unwrap().parameter, "text");
     }
 
     #[test]

@@ -191,7 +191,7 @@ pub struct GridConstants<T> {
 
 /// Values over the points of a grid.
 #[derive(Clone, Debug, PartialEq)]
-struct Grid {
+pub(crate) struct Grid {
     /// Increasing knots of each variable, at least two.
     axes: Vec<Vec<f64>>,
     /// Values; the last variable runs fastest.
@@ -242,7 +242,7 @@ impl Grid {
     }
 
     /// Linear between points along each variable, held beyond the ends.
-    fn at<T: Num, const N: usize>(&self, x: [T; N]) -> T {
+    pub(crate) fn at<T: Num, const N: usize>(&self, x: [T; N]) -> T {
         let mut base = T::zero();
         let mut parts = [T::zero(); N];
         for axis in 0..N {
@@ -369,6 +369,11 @@ impl<'a> Rows<'a> {
             .collect();
         Grid::new(axes?, self.column(N, points, 1)?)
     }
+}
+
+/// A curve from the first two columns of numbers that commas separate.
+pub(crate) fn curve(text: &str) -> Result<Grid, Refusal> {
+    Rows::read(text, ",", 0, "")?.curve(0, 1)
 }
 
 /// What is left of a text.
