@@ -91,14 +91,14 @@ fn converted_with(model: &str, settings: &[&str]) -> Trial {
     let mut loaded = load_bytes("model.hmf", model.as_bytes().to_vec(), &file(""));
     let settings: Vec<Override> =
         settings.iter().map(|text| Override::parse(text).unwrap()).collect();
-    let Converted { text, kept } = {
+    let Converted { text, data, kept } = {
         let problems = &mut loaded.diagnostics;
         let model = loaded.model.as_ref().unwrap();
         let values = evaluate(model, &RegistryTypes(&registry), &settings, problems);
         convert(model, &values, &registry, &loaded.sources, problems)
     };
     let (problems, sources) = (loaded.diagnostics, loaded.sources);
-    Trial { text, kept, problems, sources, registry }
+    Trial { text: text + &data, kept, problems, sources, registry }
 }
 
 impl Trial {
