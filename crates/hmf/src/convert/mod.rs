@@ -406,8 +406,16 @@ impl Writer<'_> {
         spot: &Spot,
     ) {
         let has = |name: &str| declaration.parameters.iter().any(|p| p.name == name);
+        // A file that was never chosen has the name that the type came with.
+        let default = |name: &str| {
+            declaration.parameters.iter().find(|p| p.name == name).and_then(|p| p.default)
+        };
         let named = |name: &str| match given.get(name).map(|given| (&given.value, given.span)) {
-            Some((Value::Text(file), span)) if !file.trim().is_empty() => Some((file.trim(), span)),
+            Some((Value::Text(file), span))
+                if !file.trim().is_empty() && default(name) != Some(file.trim()) =>
+            {
+                Some((file.trim(), span))
+            }
             _ => None,
         };
         let (file, is_script) = match (named("filename"), named("scriptfile")) {
