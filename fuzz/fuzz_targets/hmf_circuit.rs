@@ -15,7 +15,8 @@ static REGISTRY: LazyLock<Registry> = LazyLock::new(|| Registry::new(fluxline_ho
 fuzz_target!(|bytes: &[u8]| {
     // Files that a model names are not to be looked for outside.
     let names_file = |word: &[u8]| bytes.windows(word.len()).any(|part| part == word);
-    if bytes.len() > 60_000 || names_file(b"external_path") || names_file(b"file") {
+    let words: [&[u8]; 3] = [b"external_path", b"filename", b"scriptfile"];
+    if bytes.len() > 60_000 || words.into_iter().any(names_file) {
         return;
     }
     let mut loaded = load_bytes("fuzz.hmf", bytes.to_vec(), Path::new("no/such/folder"));
