@@ -94,6 +94,12 @@ fn passes(comparison: &Comparison, tolerance: f64) -> bool {
     comparison.ended == Ended::Done && comparison.samples > 0 && comparison.worst() <= tolerance
 }
 
+/// How many variables are not within the tolerance; what is not a number is not.
+fn beyond(comparison: &Comparison, tolerance: f64) -> usize {
+    let all = &comparison.deviations;
+    all.len() - all.iter().filter(|d| d.deviation <= tolerance).count()
+}
+
 fn in_json(args: &Compare, comparison: &Comparison, passed: bool) -> serde_json::Value {
     let finite = |x: f64| if x.is_finite() { json!(x) } else { json!(null) };
     let variables: Vec<_> = comparison
@@ -121,7 +127,7 @@ fn in_json(args: &Compare, comparison: &Comparison, passed: bool) -> serde_json:
         "worst": finite(comparison.worst()),
         "worst_variable": comparison.deviations.first().map(|d| d.name.clone()),
         "compared": comparison.deviations.len(),
-        "beyond": comparison.deviations.iter().filter(|d| !(d.deviation <= args.tolerance)).count(),
+        "beyond": beyond(comparison, args.tolerance),
         "samples": comparison.samples,
         "outside": comparison.outside,
         "missing": comparison.missing,
@@ -173,7 +179,7 @@ pub(super) fn percent(x: f64) -> String {
 }
 
 fn in_words(args: &Compare, comparison: &Comparison, passed: bool) -> String {
-    let beyond = comparison.deviations.iter().filter(|d| !(d.deviation <= args.tolerance)).count();
+    let beyond = beyond(comparison, args.tolerance);
     let mut text = String::from("   deviation  variable, where it deviates most\n");
     text.push_str(&table(comparison.deviations.iter().take(beyond.max(SHOWN))));
     let rest = comparison.deviations.len() - beyond.max(SHOWN).min(comparison.deviations.len());
