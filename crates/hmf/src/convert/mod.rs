@@ -27,6 +27,10 @@ use std::fmt::Write;
 use std::path::Path;
 use text::{Values, key, plain, quoted};
 
+/// Types that are written with the two iterations per step that Hopsan makes do with: solved to
+/// convergence, their results differ visibly from the model's.
+const TWO_ITERATIONS: &[&str] = &["HydraulicAckumulator", "PneumaticMachine", "PneumaticOrifice"];
+
 /// A converted model.
 #[derive(Debug)]
 pub struct Converted {
@@ -364,6 +368,11 @@ impl Writer<'_> {
                 };
                 let _ = writeln!(self.out, "{} = {text}{comment}", key(parameter.name));
             }
+        }
+        if TWO_ITERATIONS.contains(&component.typename.as_str())
+            && declaration.parameters.iter().any(|parameter| parameter.name == "iterations")
+        {
+            let _ = writeln!(self.out, "iterations = 2");
         }
         if let Some(&(before, after)) = self.draws.get(&join(path, &component.name)) {
             for (name, count) in [("draws_before", before), ("draws_after", after)] {
