@@ -514,7 +514,11 @@ impl Writer<'_> {
                     (Domain::Translational, Role::Dry) => 1.0,
                     _ => 0.0,
                 };
-                if known.role != Role::Wave && value != default {
+                // Temperature and heat flow of oil mean nothing to any but the dummies.
+                let is_idle = domain == Domain::Hydraulic
+                    && matches!(known.role, Role::Displacement | Role::Dry)
+                    && !declaration.name.contains("Dummy");
+                if known.role != Role::Wave && !is_idle && value != default {
                     let text = self.texts.number(value, known.unit);
                     ports.entry(index).or_default().push(format!("{variable} = {text}"));
                 }
