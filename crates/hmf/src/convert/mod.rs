@@ -27,6 +27,10 @@ use std::fmt::Write;
 use std::path::Path;
 use text::{Values, key, plain, quoted};
 
+/// Types that are written with the two iterations per step that Hopsan makes do with: solved to
+/// convergence, their results differ visibly from the model's.
+const TWO_ITERATIONS: &[&str] = &["HydraulicAckumulator", "PneumaticMachine", "PneumaticOrifice"];
+
 /// A converted model.
 #[derive(Debug)]
 pub struct Converted {
@@ -381,6 +385,11 @@ impl Writer<'_> {
                 let _ = writeln!(self.out, "{} = {text}{comment}", key(parameter.name));
             }
         }
+        if TWO_ITERATIONS.contains(&component.typename.as_str())
+            && declaration.parameters.iter().any(|parameter| parameter.name == "iterations")
+        {
+            let _ = writeln!(self.out, "iterations = 2");
+        }
         if let Some(&(before, after)) = self.draws.get(&join(path, &component.name)) {
             for (name, count) in [("draws_before", before), ("draws_after", after)] {
                 if count > 0 {
@@ -518,7 +527,11 @@ impl Writer<'_> {
                     (Domain::Translational, Role::Dry) => 1.0,
                     _ => 0.0,
                 };
-                if known.role != Role::Wave && value != default {
+                // Temperature and heat flow of oil mean nothing to any but the dummies.
+                let is_idle = domain == Domain::Hydraulic
+                    && matches!(known.role, Role::Displacement | Role::Dry)
+                    && !declaration.name.contains("Dummy");
+                if known.role != Role::Wave && !is_idle && value != default {
                     let text = self.texts.number(value, known.unit);
                     ports.entry(index).or_default().push(format!("{variable} = {text}"));
                 }

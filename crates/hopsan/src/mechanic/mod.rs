@@ -41,7 +41,7 @@ mod tests {
             let value = |(i, parameter): (usize, &fluxline_core::declare::Parameter)| {
                 match parameter.kind {
                     Kind::Quantity => Value::Number(0.5 + 0.1 * (lane + i) as f64),
-                    _ => Value::Switch(lane % 2 == 0),
+                    _ => Value::Switch(lane.is_multiple_of(2)),
                 }
             };
             M::from_values(
