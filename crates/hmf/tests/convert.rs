@@ -657,6 +657,32 @@ fn a_system_with_a_smaller_step_takes_several_in_one() {
 }
 
 #[test]
+fn the_step_that_counts_is_that_of_the_system_around_not_what_its_file_says() {
+    // The system in the middle inherits 1 ms, whatever its own attribute; the one inside does not.
+    let inner =
+        counter("Subsystem", "<simulationtime timestep='0.0005' inherit_timestep='false'/>");
+    let head = "<simulationtime timestep='0.0005' inherit_timestep='true'/>";
+    let text = model(&[nested("Subsystem", "Middle", head, &content(&[inner], &[]))], &[]);
+    converted(&text).says(&["[subcircuits.Middle.components.Counter]", "step = \"0.5 ms\""]);
+    let count = |steps: u64| after(&text, steps, "Middle$Counter$Count#out#Value");
+    assert_eq!(count(11), count(1) + 20.0);
+}
+
+#[test]
+fn a_step_that_does_not_divide_that_of_the_model_is_taken_smaller_with_a_warning() {
+    for (own, in_one) in [("0.0004", 3.0), ("0.003", 1.0), ("0.0007", 2.0)] {
+        let head = format!("<simulationtime timestep='{own}' inherit_timestep='false'/>");
+        let trial = converted(&model(&[counter("Subsystem", &head)], &[]));
+        assert_eq!(trial.codes(), [Code::OddAttribute], "{}", trial.shown());
+        assert!(trial.shown().contains(own), "{}", trial.shown());
+        let plan = trial.plan();
+        let mut walk = Walk::of(&plan);
+        let first = walk.to(1).value("Counter$Count#out#Value");
+        assert_eq!(walk.to(11).value("Counter$Count#out#Value"), first + 10.0 * in_one, "{own}");
+    }
+}
+
+#[test]
 fn a_disabled_system_stands_still() {
     let off = counter("Subsystem", "").replacen("<system", "<system disabled='true'", 1);
     let text = model(&[off], &[]);

@@ -79,6 +79,7 @@ pub fn convert(
         out: String::new(),
         texts: Values::default(),
         draws: noise::count(&model.root, &values.root, registry),
+        step: model.root.times.step,
         unsupported: BTreeMap::new(),
         skipped: Vec::new(),
     };
@@ -99,10 +100,22 @@ struct Writer<'a> {
     texts: Values,
     /// Random numbers that others draw, by component.
     draws: noise::Draws,
+    /// Time step of the model, s.
+    step: f64,
     /// Types that there are none of here: how many components, and where the first.
     unsupported: BTreeMap<String, (usize, Span, String)>,
     /// Components left out because nothing is connected to them: name, type, whole element.
     skipped: Vec<(String, String, Span)>,
+}
+
+/// Where a system stands.
+struct Around<'a> {
+    /// Its path: `Sub$Inner`.
+    path: &'a str,
+    /// What stands before its keys.
+    prefix: &'a str,
+    /// Its time step, s.
+    step: f64,
 }
 
 /// Where a component stands, and what is connected to it.
@@ -145,7 +158,7 @@ impl Writer<'_> {
                 let _ = writeln!(self.out, "start = {text}");
             }
         }
-        self.system(system, values, "", "");
+        self.system(system, values, &Around { path: "", prefix: "", step: times.step });
     }
 
     /// Writes a system and all within it; gives what it offers to the outside.
@@ -153,9 +166,9 @@ impl Writer<'_> {
         &mut self,
         system: &System,
         values: &SystemValues,
-        path: &str,
-        prefix: &str,
+        around: &Around,
     ) -> Vec<(String, Offer)> {
+        let &Around { path, prefix, step } = around;
         // Nested systems first: what they offer tells what their ports are.
         let outer = std::mem::take(&mut self.out);
         let mut inner = HashMap::new();
@@ -165,7 +178,9 @@ impl Writer<'_> {
             {
                 let path = join(path, &nested.name);
                 let prefix = format!("{prefix}subcircuits.{}.", key(&nested.name));
-                inner.insert(index, self.system(nested, values, &path, &prefix));
+                let step = step_of(nested, step, self.step);
+                let inside = Around { path: &path, prefix: &prefix, step };
+                inner.insert(index, self.system(nested, values, &inside));
             }
         }
         let nested = std::mem::replace(&mut self.out, outer);
@@ -233,7 +248,7 @@ impl Writer<'_> {
                         Some(ObjectValues::System(values)) => values,
                         _ => &none,
                     };
-                    self.use_of(nested, values, prefix, system, gates.get(&index).copied());
+                    self.use_of(nested, values, around, gates.get(&index).copied());
                 }
                 Object::Port(_) => {}
             }
@@ -560,20 +575,27 @@ impl Writer<'_> {
         &mut self,
         nested: &System,
         values: &SystemValues,
-        prefix: &str,
-        around: &System,
+        around: &Around,
         gate: Option<&str>,
     ) {
+        let &Around { prefix, step: outer, .. } = around;
         let name = key(&nested.name);
         let _ = writeln!(self.out, "\n[{prefix}components.{name}]\nuse = {}", quoted(&nested.name));
         if nested.disabled {
             let _ = writeln!(self.out, "disabled = true");
         }
-        if !nested.times.inherit
-            && nested.times.step > 0.0
-            && nested.times.step != around.times.step
-        {
-            let _ = writeln!(self.out, "step = {}", self.texts.number(nested.times.step, "s"));
+        let step = step_of(nested, outer, self.step);
+        if step != outer {
+            let _ = writeln!(self.out, "step = {}", self.texts.number(step, "s"));
+        }
+        let own = nested.times.step;
+        if !nested.times.inherit && own > 0.0 && step != own {
+            let message = format!(
+                "the step of `{}`, {own} s, does not divide that of the model, {} s, by a whole number",
+                nested.name, self.step
+            );
+            let warning = Diagnostic::warning(Code::OddAttribute, message);
+            self.problems.push(warning.at(nested.span, format!("{step} s is taken")));
         }
         if nested.kind == SystemKind::Conditional {
             let on = values.start_values.iter().find(|value| value.name == "on#Value");
@@ -659,6 +681,22 @@ impl Writer<'_> {
             );
         }
     }
+}
+
+/// The time step of a nested system: its own where it has one, or the next smaller one that divides
+/// the model's by a whole number. One that is larger than the model's is not taken: there is nothing
+/// to be gained by being less exact.
+fn step_of(nested: &System, around: f64, model: f64) -> f64 {
+    let own = nested.times.step;
+    if nested.times.inherit || own <= 0.0 || model <= 0.0 || own.is_nan() {
+        return around;
+    }
+    let ratio = model / own;
+    let whole = ratio.round();
+    if whole >= 1.0 && (ratio - whole).abs() <= 1e-9 * whole {
+        return own;
+    }
+    model / ratio.ceil().max(1.0)
 }
 
 /// A parameter by its name in a model: `k`, `k#Value`.

@@ -25,7 +25,9 @@ fn has_noise(system: &System) -> bool {
 pub(super) fn count(root: &System, values: &SystemValues, registry: &Registry) -> Draws {
     let mut drawing: Vec<(String, usize)> = Vec::new();
     if has_noise(root) {
-        walk(root, values, "", registry, &mut drawing);
+        let step = root.times.step;
+        let model = Modelled { registry, step };
+        walk(root, values, "", step, &model, &mut drawing);
     }
     let total: usize = drawing.iter().map(|(_, count)| count).sum();
     let mut before = 0;
@@ -39,14 +41,23 @@ pub(super) fn count(root: &System, values: &SystemValues, registry: &Registry) -
         .collect()
 }
 
+/// What holds for the whole model.
+struct Modelled<'a> {
+    registry: &'a Registry,
+    /// Its time step, s.
+    step: f64,
+}
+
 /// Lists what draws, in the order in which signals are computed.
 fn walk(
     system: &System,
     values: &SystemValues,
     path: &str,
-    registry: &Registry,
+    step: f64,
+    model: &Modelled,
     drawing: &mut Vec<(String, usize)>,
 ) -> Vec<(String, Offer)> {
+    let registry = model.registry;
     let mut inner = HashMap::new();
     let mut nested_drawing: HashMap<usize, Vec<(String, usize)>> = HashMap::new();
     for (index, object) in system.objects.iter().enumerate() {
@@ -55,7 +66,8 @@ fn walk(
         {
             let mut found = Vec::new();
             let path = join(path, &nested.name);
-            inner.insert(index, walk(nested, values, &path, registry, &mut found));
+            let step = super::step_of(nested, step, model.step);
+            inner.insert(index, walk(nested, values, &path, step, model, &mut found));
             nested_drawing.insert(index, found);
         }
     }
@@ -89,7 +101,7 @@ fn walk(
                 let value = |name: &str| number(given, name);
                 let method = value("method").unwrap_or(0.0) as usize;
                 let window = value("wl").unwrap_or(1.0);
-                let count = draws(&component.typename, method, window, system.times.step);
+                let count = draws(&component.typename, method, window, step);
                 drawing.push((join(path, &component.name), count));
             }
             _ => {}
