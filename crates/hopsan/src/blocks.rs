@@ -338,12 +338,17 @@ pub fn solve_in<T: Num, const N: usize>(
     let mut x = guess;
     for iteration in 0..iterations {
         let change = newton_change(&x, &f);
-        let weight = if iteration == 0 { 1.0 } else { 0.67 };
         for i in 0..N {
-            x[i] -= change[i] * weight;
+            x[i] -= change[i] * newton_weight(iteration);
         }
     }
     x
+}
+
+/// How much of its change an iteration of Hopsan takes: the first all, each further one 0.67.
+#[inline(always)]
+pub const fn newton_weight(iteration: usize) -> f64 {
+    if iteration == 0 { 1.0 } else { 0.67 }
 }
 
 /// What Newton's method takes away from x.

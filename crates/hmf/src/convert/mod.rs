@@ -27,6 +27,11 @@ use std::fmt::Write;
 use std::path::Path;
 use text::{Values, key, plain, quoted};
 
+/// Types that are solved in two iterations per step, as Hopsan does it, because what these leave is
+/// seen in its results.
+const TWO_ITERATIONS: &[&str] =
+    &["MechanicGear", "MechanicGearClutch", "MechanicM2load1D", "MechanicMkcload1D"];
+
 /// A converted model.
 #[derive(Debug)]
 pub struct Converted {
@@ -364,6 +369,11 @@ impl Writer<'_> {
                 };
                 let _ = writeln!(self.out, "{} = {text}{comment}", key(parameter.name));
             }
+        }
+        if TWO_ITERATIONS.contains(&component.typename.as_str())
+            && declaration.parameters.iter().any(|parameter| parameter.name == "iterations")
+        {
+            let _ = writeln!(self.out, "iterations = 2");
         }
         if let Some(&(before, after)) = self.draws.get(&join(path, &component.name)) {
             for (name, count) in [("draws_before", before), ("draws_after", after)] {
