@@ -5,7 +5,7 @@ use crate::figures::matching;
 use crate::session::{Completed, Session};
 use fluxline_core::monitor::Named;
 use fluxline_core::run::Ended;
-use fluxline_core::settings::StepControl;
+use fluxline_core::settings::{Convention, StepControl};
 use fluxline_diagnostics::{Code, Diagnostic, Diagnostics, SourceMap};
 use serde_json::{Value, json};
 
@@ -96,14 +96,20 @@ impl Report<'_> {
                 })
             };
             let parasitic = worst(&verdict.parasitic_pressure, "Pa");
-            line(
-                "parasitic error",
-                parasitic.unwrap_or_else(|| "no lumped oil volumes".to_owned()),
-            );
+            let is_judged = session.circuit.run.convention == Convention::Fluxline;
+            if is_judged {
+                line(
+                    "parasitic error",
+                    parasitic.unwrap_or_else(|| "no lumped oil volumes".to_owned()),
+                );
+            }
             if let Some(text) = worst(&verdict.parasitic_force, "N") {
                 line("parasitic force", text);
             }
-            let is_sound = !matches!(completed.outcome.ended, Ended::Diverged(_));
+            if !is_judged {
+                line("balances", "not judged: the model keeps to Hopsan's rules".to_owned());
+            }
+            let is_sound = is_judged && !matches!(completed.outcome.ended, Ended::Diverged(_));
             if is_sound && (verdict.oil_throughput > 0.0 || verdict.oil_held > 0.0) {
                 let size = verdict.oil_throughput.max(verdict.oil_held.abs());
                 line(
@@ -298,7 +304,9 @@ impl Report<'_> {
             })
         });
         // Of a run that diverged the sums hold steps after the last good one.
-        let is_sound = !matches!(completed.outcome.ended, Ended::Diverged(_));
+        // Models that keep to Hopsan's rules are not judged.
+        let is_sound = session.circuit.run.convention == Convention::Fluxline
+            && !matches!(completed.outcome.ended, Ended::Diverged(_));
         let oil = is_sound.then(|| {
             json!({
                 "relative": verdict.relative_oil_error(),

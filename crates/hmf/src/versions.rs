@@ -74,6 +74,8 @@ const PORTS: &[(&str, &str, &str)] = &[
     ("HydraulicMultiPressureSourceC", "In", "p"),
     ("HydraulicPressureSourceQ", "in", "p"),
     ("HydraulicFlowSourceQ", "in", "q"),
+    ("HydraulicVolumeMultiPort", "P2", "P1"),
+    ("HydraulicVolumeMultiPort", "P3", "P1"),
 ];
 
 /// Parameters: type, old name, new name.
@@ -111,6 +113,8 @@ impl Conversions {
                 "MechanicTranslationalMassWithCoulombFriction"
             }
             "SignalSource" if self.old_names => "SignalConstant",
+            // Three ports of their own; the one that takes many does the same.
+            "HydraulicVolume3" if self.old_names => "HydraulicVolumeMultiPort",
             other => other,
         }
     }

@@ -32,10 +32,12 @@ pub(super) fn run(console: &Console, args: &Convert) -> u8 {
     console.report(&import.diagnostics, &import.sources);
     if to_screen {
         console.print(&converted.text);
+        console.print(&converted.data);
         return 0;
     }
     let written = OutputFile::create(&args.circuit).and_then(|mut file| {
         file.write_all(converted.text.as_bytes())?;
+        file.write_all(converted.data.as_bytes())?;
         file.finish()
     });
     if let Err(error) = written {

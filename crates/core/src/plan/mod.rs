@@ -817,7 +817,13 @@ fn assemble(
             let at = (blocks[i].start + state) as u32;
             watch.chambers.push((component, bonds[i][port], at));
         }
-        match ready.role() {
+        // Types that keep to Hopsan's rules do not say what they hold, and lose oil where it
+        // cavitates: there are no balances to judge.
+        let role = match convention {
+            Convention::Fluxline => ready.role(),
+            Convention::Hopsan => BalanceRole::Through,
+        };
+        match role {
             BalanceRole::Storage => {
                 watch.stores.push(Member {
                     component,

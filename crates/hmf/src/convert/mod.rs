@@ -35,8 +35,10 @@ const TWO_ITERATIONS: &[&str] =
 /// A converted model.
 #[derive(Debug)]
 pub struct Converted {
-    /// The circuit file.
+    /// The circuit file, as far as it is run.
     pub text: String,
+    /// The end of the circuit file: what is kept under `[data]`.
+    pub data: String,
     /// What has no counterpart, in words: kept under `[data]`, with counts.
     pub kept: Vec<String>,
 }
@@ -85,9 +87,10 @@ pub fn convert(
     writer.report_unsupported();
     let mut kept = Vec::new();
     let skipped = std::mem::take(&mut writer.skipped);
-    let mut out = std::mem::take(&mut writer.out);
-    write_data(&mut out, model, sources, &skipped, &mut kept);
-    Converted { text: out, kept }
+    let text = std::mem::take(&mut writer.out);
+    let mut data = String::new();
+    write_data(&mut data, model, sources, &skipped, &mut kept);
+    Converted { text, data, kept }
 }
 
 struct Writer<'a> {
@@ -400,8 +403,16 @@ impl Writer<'_> {
         spot: &Spot,
     ) {
         let has = |name: &str| declaration.parameters.iter().any(|p| p.name == name);
+        // A file that was never chosen has the name that the type came with.
+        let default = |name: &str| {
+            declaration.parameters.iter().find(|p| p.name == name).and_then(|p| p.default)
+        };
         let named = |name: &str| match given.get(name).map(|given| (&given.value, given.span)) {
-            Some((Value::Text(file), span)) if !file.trim().is_empty() => Some((file.trim(), span)),
+            Some((Value::Text(file), span))
+                if !file.trim().is_empty() && default(name) != Some(file.trim()) =>
+            {
+                Some((file.trim(), span))
+            }
             _ => None,
         };
         let (file, is_script) = match (named("filename"), named("scriptfile")) {
@@ -646,6 +657,8 @@ fn is_name(name: &str) -> bool {
     name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
         && name.chars().all(good)
         && !fluxline_units::is_reserved(name)
+        // A parameter `m` would change the meaning of every "N/m".
+        && fluxline_units::Unit::parse(name).is_err()
 }
 
 /// Where a value came from, as a comment behind it; nothing for one that was a plain number.

@@ -57,6 +57,17 @@ pub(super) struct Nets {
     pub unknown: Vec<(usize, String, fluxline_diagnostics::Span)>,
 }
 
+/// The name that a type has for a port of an old file: signals of generated types once began with a
+/// `P` (`Pxv` for `xv`).
+fn present_name<'p>(declaration: &Declaration, port: &'p str) -> Option<&'p str> {
+    let is_known = |name: &str| kind_of(declaration, name).is_some();
+    if is_known(port) {
+        return Some(port);
+    }
+    let bare = port.strip_prefix('P')?;
+    matches!(kind_of(declaration, bare), Some((Kind::Input | Kind::Output, _))).then_some(bare)
+}
+
 /// What a port of a type is.
 pub(super) fn kind_of(declaration: &Declaration, port: &str) -> Option<(Kind, bool)> {
     if let Some(found) = declaration.ports.iter().find(|p| p.name == port) {
@@ -100,29 +111,31 @@ pub(super) fn gather(
     for connection in &system.connections {
         let mut pair = Vec::with_capacity(2);
         for end in [&connection.start, &connection.end] {
+            let mut port = end.port.as_str();
             let many = match &system.objects[end.object] {
                 Object::Component(component) => match declaration(registry, &component.typename) {
                     None => None,
                     Some(declaration) => {
-                        let found = kind_of(declaration, &end.port);
-                        if found.is_none() {
-                            let port = end.port.clone();
-                            nets.unknown.push((end.object, port, connection.span));
+                        match present_name(declaration, port) {
+                            Some(name) => port = name,
+                            None => {
+                                nets.unknown.push((end.object, port.to_owned(), connection.span))
+                            }
                         }
-                        found.map(|(_, many)| many)
+                        kind_of(declaration, port).map(|(_, many)| many)
                     }
                 },
                 _ => Some(false),
             };
             let Some(many) = many else { continue };
             let place = if many {
-                let count = places.entry((end.object, end.port.clone())).or_insert(0);
+                let count = places.entry((end.object, port.to_owned())).or_insert(0);
                 *count += 1;
                 *count
             } else {
                 0
             };
-            let key = Key { object: end.object, port: end.port.clone(), place };
+            let key = Key { object: end.object, port: port.to_owned(), place };
             pair.push(*by_key.entry(key.clone()).or_insert_with(|| {
                 ends.push(key);
                 root.push(ends.len() - 1);
