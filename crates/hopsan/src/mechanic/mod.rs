@@ -50,7 +50,7 @@ mod tests {
                 match parameter.kind {
                     Kind::Quantity => Value::Number(0.5 + 0.1 * (lane + i) as f64),
                     Kind::Integer => Value::Number(iterations as f64),
-                    _ => Value::Switch(lane % 2 == 0),
+                    _ => Value::Switch(lane.is_multiple_of(2)),
                 }
             };
             M::from_values(
