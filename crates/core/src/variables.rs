@@ -142,12 +142,9 @@ impl Entry {
                     unit: variable.unit,
                     meaning: declared.meaning,
                     slot: Slot { at, sign: 1.0 },
-                    by_default: matches!(
-                        variable.role,
-                        Role::Effort | Role::Flow | Role::Displacement
-                    ) && !declared.observes
-                        && (variable.role != Role::Displacement
-                            || declared.domain != Domain::Hydraulic),
+                    // All that a node holds, as Hopsan logs it; oil's temperature never changes.
+                    by_default: declared.domain != Domain::Hydraulic
+                        || !matches!(variable.role, Role::Displacement | Role::Dry),
                 });
             }
         }
@@ -164,7 +161,10 @@ impl Entry {
             push(o.name, o.unit, o.meaning, Location::Signal(self.written + i as u32), true);
         }
         for (i, (_, p)) in self.declaration.inputs().enumerate() {
-            push(p.name, p.unit, p.meaning, Location::Signal(self.inputs[i]), false);
+            // An input that nothing drives has a place of its own before the outputs.
+            let own = (self.outputs + i as u32).wrapping_sub(self.inputs.len() as u32);
+            let is_driven = self.inputs[i] != own;
+            push(p.name, p.unit, p.meaning, Location::Signal(self.inputs[i]), is_driven);
         }
         all
     }

@@ -12,7 +12,8 @@
 //! - What must be remembered from step to step is declared memory; blocks are told where theirs
 //!   begins.
 
-use fluxline_core::component::Step;
+use fluxline_core::Constants;
+use fluxline_core::component::{NoConstants, Step};
 use fluxline_core::number::{Dual, Mask, Num};
 
 /// Value beyond which Hopsan's blocks are limited when no limit is given.
@@ -323,8 +324,34 @@ pub fn solve<T: Num, const N: usize>(
     x
 }
 
-/// Newton's method as Hopsan's generated components do it: so many iterations whatever is left, the
-/// first in full and each further one by 0.67. With 0 iterations, to convergence as [`solve`].
+/// Constants of an implicit type: how it is solved.
+#[derive(Clone, Copy, Debug, Constants)]
+pub struct Iterations<T> {
+    /// Newton iterations per step as Hopsan does them; 0 solves to convergence.
+    pub count: usize,
+    others: NoConstants<T>,
+}
+
+impl Iterations<f64> {
+    /// So many iterations.
+    pub fn new(count: usize) -> Self {
+        Self { count, others: NoConstants::new() }
+    }
+}
+
+/// What part of its change each of Hopsan's iterations makes: the first all of it, others 0.67.
+pub fn weights(iterations: usize) -> impl Iterator<Item = f64> {
+    (0..iterations).map(|iteration| if iteration == 0 { 1.0 } else { 0.67 })
+}
+
+/// Slope of a lower limit 0: 1 above it, 10⁻⁹ at and below it.
+#[inline(always)]
+pub fn positive_slope<T: Num>(x: T) -> T {
+    T::select(x.gt(T::zero()), T::one(), T::of(1e-9))
+}
+
+/// Newton's method as Hopsan's generated components do it: so many iterations whatever is left, each
+/// by its [weight](weights). With 0 iterations, to convergence as [`solve`].
 pub fn solve_in<T: Num, const N: usize>(
     io: &mut Step<'_, T>,
     iterations: usize,
@@ -336,19 +363,13 @@ pub fn solve_in<T: Num, const N: usize>(
         return solve(io, guess, scale, f);
     }
     let mut x = guess;
-    for iteration in 0..iterations {
+    for weight in weights(iterations) {
         let change = newton_change(&x, &f);
         for i in 0..N {
-            x[i] -= change[i] * newton_weight(iteration);
+            x[i] -= change[i] * weight;
         }
     }
     x
-}
-
-/// How much of its change an iteration of Hopsan takes: the first all, each further one 0.67.
-#[inline(always)]
-pub const fn newton_weight(iteration: usize) -> f64 {
-    if iteration == 0 { 1.0 } else { 0.67 }
 }
 
 /// What Newton's method takes away from x.

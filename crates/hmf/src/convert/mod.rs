@@ -27,10 +27,17 @@ use std::fmt::Write;
 use std::path::Path;
 use text::{Values, key, plain, quoted};
 
-/// Types that are solved in two iterations per step, as Hopsan does it, because what these leave is
-/// seen in its results.
-const TWO_ITERATIONS: &[&str] =
-    &["MechanicGear", "MechanicGearClutch", "MechanicM2load1D", "MechanicMkcload1D"];
+/// Types that are written with the two iterations per step that Hopsan makes do with: solved to
+/// convergence, their results differ visibly from the model's.
+const TWO_ITERATIONS: &[&str] = &[
+    "HydraulicAckumulator",
+    "MechanicGear",
+    "MechanicGearClutch",
+    "MechanicM2load1D",
+    "MechanicMkcload1D",
+    "PneumaticMachine",
+    "PneumaticOrifice",
+];
 
 /// A converted model.
 #[derive(Debug)]
@@ -515,7 +522,11 @@ impl Writer<'_> {
                     (Domain::Translational, Role::Dry) => 1.0,
                     _ => 0.0,
                 };
-                if known.role != Role::Wave && value != default {
+                // Temperature and heat flow of oil mean nothing to any but the dummies.
+                let is_idle = domain == Domain::Hydraulic
+                    && matches!(known.role, Role::Displacement | Role::Dry)
+                    && !declaration.name.contains("Dummy");
+                if known.role != Role::Wave && !is_idle && value != default {
                     let text = self.texts.number(value, known.unit);
                     ports.entry(index).or_default().push(format!("{variable} = {text}"));
                 }

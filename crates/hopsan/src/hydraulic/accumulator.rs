@@ -1,8 +1,10 @@
 //! Accumulators: gas that oil compresses.
 
-use crate::blocks::{End, limit, limit_slope, solve};
+use crate::blocks::{
+    End, Iterations, limit, limit_slope, on_positive, positive_slope, solve, weights,
+};
 use fluxline_core::component;
-use fluxline_core::component::{ComponentType, Environment, NoConstants, Physics, Refusal, Step};
+use fluxline_core::component::{ComponentType, Environment, Physics, Refusal, Step};
 use fluxline_core::number::{Dual, Mask, Num};
 
 /// The types of this file.
@@ -16,7 +18,7 @@ pub const TYPES: &[ComponentType] =
 ///
 /// By the trapezoidal rule. At a limit v is 10⁻⁹ of what drives it, which the rule goes on adding
 /// up. The start value of x is the charge; that of p_a is taken as it is given.
-#[component("hopsan.HydraulicAckumulator", q)]
+#[component("hopsan.HydraulicAckumulator", q, constants = Iterations)]
 pub struct Accumulator {
     /// oil side
     #[port(name = "P1")]
@@ -33,6 +35,9 @@ pub struct Accumulator {
     /// p₀ — pressure of the gas when empty of oil [Pa]
     #[input(name = "p0", default = "1e7 Pa")]
     pub precharge: f64,
+    /// – — Newton iterations per step as Hopsan does them; 0 solves to convergence [–]
+    #[parameter(default = 0)]
+    pub iterations: usize,
     /// V_a — volume of the gas [m^3]
     #[output(name = "Va", start = "0.001 m^3")]
     volume: Output,
@@ -56,7 +61,7 @@ pub struct Accumulator {
 /// V_a = A·(L − x);  p₁ ≥ 0
 ///
 /// By the bilinear rule, for position and speed apart. At a stop the speed is 10⁻⁹ of its own rule.
-#[component("hopsan.HydraulicPistonAckumulator", q)]
+#[component("hopsan.HydraulicPistonAckumulator", q, constants = Iterations)]
 pub struct PistonAccumulator {
     /// oil side
     #[port(name = "P1")]
@@ -79,6 +84,9 @@ pub struct PistonAccumulator {
     /// p₀ — pressure of the gas at x = 0 [Pa]
     #[input(name = "p0", default = "1e7 Pa")]
     pub precharge: f64,
+    /// – — Newton iterations per step as Hopsan does them; 0 solves to convergence [–]
+    #[parameter(default = 0)]
+    pub iterations: usize,
     /// V_a — volume of the gas [m^3]
     #[output(name = "Va", start = "0.001 m^3")]
     volume: Output,
@@ -122,6 +130,8 @@ struct Charge<T> {
     precharge: T,
     exponent: T,
     end: End<T>,
+    /// Where nothing is left of the pressure of the oil, an iteration takes it for that of the line.
+    stays_dry: bool,
 }
 
 /// What [`Charge`] gives.
@@ -145,6 +155,7 @@ impl<T: Num> Charge<T> {
             precharge: c(self.precharge),
             exponent: c(self.exponent),
             end: End { wave: c(self.end.wave), impedance: c(self.end.impedance) },
+            stays_dry: self.stays_dry,
         }
     }
 
@@ -165,12 +176,59 @@ impl<T: Num> Charge<T> {
         }
     }
 
+    /// The step, from what was before it.
+    fn step(&self, io: &mut Step<'_, T>, iterations: usize, before: Charged<T>) -> Charged<T> {
+        if iterations == 0 { self.solve(io, before) } else { self.iterate(io, iterations, before) }
+    }
+
+    /// Hopsan's iterations: position, speed, pressure of the oil and of the gas are unknowns of their
+    /// own, and rules that bend are left where the last iteration took them to be straight.
+    fn iterate(&self, io: &Step<'_, T>, iterations: usize, before: Charged<T>) -> Charged<T> {
+        let (zero, one) = (T::zero(), T::one());
+        let (mut now, mut flow) = (before, io.flow(0));
+        for weight in weights(iterations) {
+            // Each rule as a straight line through what is now, over the new pressure difference.
+            let drop = now.oil - now.gas;
+            let free = self.free_position(drop);
+            let share = limit_slope(free, zero, self.stroke);
+            let reach = self.position[1] * share;
+            let position = limit(free, zero, self.stroke) - reach * drop;
+            let speed = self.speed.map(|part| part * share);
+            let (rest, least) = (self.stroke - now.position, self.stroke * self.least);
+            let held = limit(rest, least, self.stroke);
+            let gas = self.precharge * (self.stroke / held).powf(self.exponent);
+            let stiffness = self.exponent * gas / held * limit_slope(rest, least, self.stroke);
+            let wet = if self.stays_dry { on_positive(now.oil) } else { one };
+            let impedance = self.end.impedance * wet;
+            let line = self.end.wave + impedance * flow;
+            let impedance = impedance * positive_slope(line);
+            let oil = line.max(zero) - impedance * flow;
+            let drop = (oil
+                - impedance * self.area * speed[0]
+                - gas
+                - stiffness * (position - now.position))
+                / (one + impedance * self.area * speed[1] + stiffness * reach);
+            let (position, speed) = (position + reach * drop, speed[0] + speed[1] * drop);
+            let next = Charged {
+                position,
+                speed,
+                oil: oil - impedance * self.area * speed,
+                gas: gas + stiffness * (position - now.position),
+            };
+            now = now.towards(next, weight);
+            flow = -self.area * now.speed;
+        }
+        now
+    }
+
     /// Solves for the pressure difference.
     ///
     /// Between the limits the speed is the whole, at a limit next to nothing. Where both would do,
     /// a body between the limits stays there and one at a limit stays at it.
-    fn solve(&self, io: &mut Step<'_, T>, guess: T, was_free: T::Mask) -> Charged<T> {
+    fn solve(&self, io: &mut Step<'_, T>, before: Charged<T>) -> Charged<T> {
         let k = self.constant();
+        let guess = before.oil - before.gas;
+        let was_free = before.position.gt(T::zero()) & before.position.lt(self.stroke);
         let [drop] = solve(io, [guess], [1e5], |&[drop]| {
             let Charged { oil, gas, .. } = k.at(drop, Dual::one());
             [drop - (oil - gas)]
@@ -208,6 +266,17 @@ impl<T: Num> Charged<T> {
             gas: T::select(mask, yes.gas, no.gas),
         }
     }
+
+    /// Part of the way from here to there.
+    fn towards(self, there: Self, weight: f64) -> Self {
+        let between = |here: T, there: T| here + (there - here) * weight;
+        Self {
+            position: between(self.position, there.position),
+            speed: between(self.speed, there.speed),
+            oil: between(self.oil, there.oil),
+            gas: between(self.gas, there.gas),
+        }
+    }
 }
 
 impl Accumulator {
@@ -225,17 +294,17 @@ impl Accumulator {
 impl Physics for Accumulator {
     const HAS_LAW: bool = false;
 
-    fn prepare(&self, _: &Environment) -> Result<NoConstants<f64>, Refusal> {
-        Ok(NoConstants::new())
+    fn prepare(&self, _: &Environment) -> Result<Iterations<f64>, Refusal> {
+        Ok(Iterations::new(self.iterations))
     }
 
-    fn start<T: Num>(k: &NoConstants<T>, io: &mut Step<'_, T>) {
+    fn start<T: Num>(k: &Iterations<T>, io: &mut Step<'_, T>) {
         let drop = io.effort(Self::P1) - io.output(Self::PRESSURE);
         Self::carry(io, drop);
         Self::step(k, io);
     }
 
-    fn step<T: Num>(_: &NoConstants<T>, io: &mut Step<'_, T>) {
+    fn step<T: Num>(k: &Iterations<T>, io: &mut Step<'_, T>) {
         let volume = io.input(Self::GAS_VOLUME);
         let charge = Charge {
             position: [io.memory(Self::CARRIED), Self::half_step(io)],
@@ -246,11 +315,15 @@ impl Physics for Accumulator {
             precharge: io.input(Self::PRECHARGE),
             exponent: io.input(Self::EXPONENT),
             end: End::at(io, Self::P1),
+            stays_dry: true,
         };
-        let x = io.output(Self::CHARGE);
-        let guess = io.effort(Self::P1) - io.output(Self::PRESSURE);
-        let was_free = x.gt(T::zero()) & x.lt(T::one());
-        let after = charge.solve(io, guess, was_free);
+        let before = Charged {
+            position: io.output(Self::CHARGE),
+            speed: io.output(Self::RATE),
+            oil: io.effort(Self::P1),
+            gas: io.output(Self::PRESSURE),
+        };
+        let after = charge.step(io, k.count, before);
         let bond = io.bond_mut(Self::P1);
         (bond.flow, bond.effort) = (-volume * after.speed, after.oil);
         io.set_output(Self::VOLUME, volume * (T::one() - after.position));
@@ -291,11 +364,11 @@ impl PistonAccumulator {
 impl Physics for PistonAccumulator {
     const HAS_LAW: bool = false;
 
-    fn prepare(&self, _: &Environment) -> Result<NoConstants<f64>, Refusal> {
-        Ok(NoConstants::new())
+    fn prepare(&self, _: &Environment) -> Result<Iterations<f64>, Refusal> {
+        Ok(Iterations::new(self.iterations))
     }
 
-    fn start<T: Num>(k: &NoConstants<T>, io: &mut Step<'_, T>) {
+    fn start<T: Num>(k: &Iterations<T>, io: &mut Step<'_, T>) {
         let drop = io.effort(Self::P1) - io.output(Self::PRESSURE);
         let [one, two, speed] = Self::parts(io, drop);
         for (at, value) in [
@@ -309,7 +382,7 @@ impl Physics for PistonAccumulator {
         Self::step(k, io);
     }
 
-    fn step<T: Num>(_: &NoConstants<T>, io: &mut Step<'_, T>) {
+    fn step<T: Num>(k: &Iterations<T>, io: &mut Step<'_, T>) {
         let (area, stroke) = (io.input(Self::AREA), io.input(Self::STROKE));
         let (reach, speed) = Self::reach(io);
         let charge = Charge {
@@ -321,11 +394,15 @@ impl Physics for PistonAccumulator {
             precharge: io.input(Self::PRECHARGE),
             exponent: io.input(Self::EXPONENT),
             end: End::at(io, Self::P1),
+            stays_dry: false,
         };
-        let x = io.output(Self::POSITION);
-        let guess = io.effort(Self::P1) - io.output(Self::PRESSURE);
-        let was_free = x.gt(T::zero()) & x.lt(stroke);
-        let after = charge.solve(io, guess, was_free);
+        let before = Charged {
+            position: io.output(Self::POSITION),
+            speed: io.output(Self::SPEED),
+            oil: io.effort(Self::P1),
+            gas: io.output(Self::PRESSURE),
+        };
+        let after = charge.step(io, k.count, before);
         let bond = io.bond_mut(Self::P1);
         (bond.flow, bond.effort) = (-area * after.speed, after.oil);
         io.set_output(Self::VOLUME, area * (stroke - after.position));
@@ -344,6 +421,7 @@ impl Physics for PistonAccumulator {
 mod tests {
     use super::super::spool::tests::{STEP, bench};
     use super::*;
+    use crate::testing::assert_iterations_lead_to_the_solution;
     use fluxline_core::testing::Bench;
 
     /// Steps with a wave at the oil side.
@@ -407,6 +485,22 @@ mod tests {
         }
         check::<Accumulator>();
         check::<PistonAccumulator>();
+    }
+
+    #[test]
+    fn iterations_lead_to_the_pressure_of_the_gas() {
+        // A fifth is charged; in a long step the gas stiffens.
+        fn push<M: Physics>(bench: &mut Bench<M>, charge: f64) {
+            let p = 1e7 * 0.8f64.powf(-1.2);
+            let outputs = M::DECLARATION.input_count();
+            bench.state.signals[outputs + 1] = p;
+            bench.state.signals[outputs + 2] = charge;
+            bench.state.bonds[0].effort = p;
+            bench.line(0, p, 1e9).start();
+            bench.line(0, 3e7, 1e9);
+        }
+        assert_iterations_lead_to_the_solution::<Accumulator>(0.02, |bench| push(bench, 0.2));
+        assert_iterations_lead_to_the_solution::<PistonAccumulator>(0.02, |bench| push(bench, 0.1));
     }
 
     /// (4M + 2BT)·x = 8M·x₋ − (4M − 2BT)·x₋₋ + A·T²·(Δp + 2Δp₋ + Δp₋₋) and

@@ -5,7 +5,9 @@
 //! s(Δp) = Δp/(p₀² + Δp²)^¼, A = π·D²/4, w = π·D·f·sin φ and the flow force k_f = 2·C_q·w·cos φ.
 //! They differ in the pressures that act and in the pressure drop δ that the flow force follows.
 
-use crate::blocks::{End, limit, limit_slope, root, signed_root};
+use crate::blocks::{
+    End, Iterations, limit, limit_slope, on_positive, root, signed_root, solve_in,
+};
 use fluxline_core::component;
 use fluxline_core::component::{ComponentType, Environment, NoConstants, Physics, Refusal, Step};
 use fluxline_core::number::{Dual, Num};
@@ -153,12 +155,16 @@ pub(crate) fn flow_bounds<T: Num>([first, second]: [End<T>; 2]) -> (T, T) {
 #[inline(always)]
 pub(crate) fn write_flow<T: Num>(io: &mut Step<'_, T>, ends: [End<T>; 2], q: T) -> [T; 2] {
     let p = pressures(ends, Dual::constant(q)).map(|p| p.value);
+    write_both(io, q, p);
+    p
+}
+
+fn write_both<T: Num>(io: &mut Step<'_, T>, q: T, p: [T; 2]) {
     for (port, flow) in [(0, -q), (1, q)] {
         let bond = io.bond_mut(port);
         bond.flow = flow;
         bond.effort = p[port];
     }
-    p
 }
 
 impl<T: Num, const P: usize> Balance<T, P> {
@@ -188,10 +194,16 @@ impl<T: Num, const P: usize> Balance<T, P> {
     }
 
     #[inline(always)]
-    fn step(&self, io: &mut Step<'_, T>, at: usize, reference: T) -> T {
+    fn step(
+        &self,
+        io: &mut Step<'_, T>,
+        at: usize,
+        iterations: usize,
+        reference: T,
+        old_x: T,
+    ) -> T {
         let (k, delayed, dt) = (Geometry::load(io, at), io.memory(at + DELAYED), io.dt);
         let bias = self.bias(io, reference);
-        let ends = ends(io, [0, 1], self.stays_dry);
         let old_drop = io.effort(0) - io.effort(1);
         let c = Dual::constant;
         // Spool position, what acts on it and the divisor of its recursion.
@@ -206,15 +218,36 @@ impl<T: Num, const P: usize> Balance<T, P> {
             let x = limit(act / divisor - c(delayed), Dual::zero(), c(k.stroke));
             (x, act, divisor)
         };
-        let bounds = flow_bounds(ends);
-        let guess = io.flow(1);
-        let q = root(io, bounds, guess, SMALL_FLOW, |q| {
-            let p = pressures(ends, q);
-            q - c(k.conductance) * spool(p).0 * signed_root(p[0] - p[1], c(k.laminar))
-        });
-        let p = write_flow(io, ends, q);
-        let (x, act, divisor) = spool(p.map(c));
-        let (x, act, divisor) = (x.value, act.value, divisor.value);
+        let edge = |x: Dual<T>, p: [Dual<T>; 2]| {
+            c(k.conductance) * x * signed_root(p[0] - p[1], c(k.laminar))
+        };
+        let old_q = io.flow(1);
+        let (x, q, p) = if iterations == 0 {
+            let ends = ends(io, [0, 1], self.stays_dry);
+            let q = root(io, flow_bounds(ends), old_q, SMALL_FLOW, |q| {
+                let p = pressures(ends, q);
+                q - edge(spool(p).0, p)
+            });
+            let p = pressures(ends, c(q));
+            (spool(p).0.value, q, p.map(|p| p.value))
+        } else {
+            let ends = [End::at(io, 0), End::at(io, 1)];
+            let guess = [old_x, old_q, io.effort(0), io.effort(1)];
+            let [x, q, p1, p2] = solve_in(io, iterations, guess, [1.0; 4], |&[x, q, p1, p2]| {
+                let line = |end: End<T>, p: Dual<T>, q: Dual<T>| {
+                    let wet = if self.stays_dry { on_positive(p) } else { Dual::one() };
+                    (c(end.wave) + c(end.impedance) * wet * q).max(Dual::zero())
+                };
+                let p = [p1, p2];
+                let (x_of_p, q_of_x) = (spool(p).0, edge(x, p));
+                let [p1_of_q, p2_of_q] = [line(ends[0], p1, -q), line(ends[1], p2, q)];
+                [x - x_of_p, q - q_of_x, p1 - p1_of_q, p2 - p2_of_q]
+            });
+            (x, q, [p1, p2])
+        };
+        write_both(io, q, p);
+        let (_, act, divisor) = spool(p.map(c));
+        let (act, divisor) = (act.value, divisor.value);
         io.set_memory(at + DELAYED, ((divisor - k.damping * 4.0) * x - act) / divisor);
         for &(port, _) in &self.pilots {
             let p = self.pilot_pressure(io, port);
@@ -240,7 +273,7 @@ macro_rules! spool_valve {
         balance $balance:expr;
     ) => {
         $(#[$doc])*
-        #[component($name, q)]
+        #[component($name, q, constants = Iterations)]
         pub struct $type {
             /// inlet
             #[port(name = "P1")]
@@ -286,6 +319,9 @@ macro_rules! spool_valve {
             /// p₀ — pressure drop at which the flow turns turbulent, read at the start [Pa]
             #[input(name = "p0", default = "1e5 Pa")]
             pub laminar: f64,
+            /// – — Newton iterations per step as Hopsan does them; 0 solves to convergence [–]
+            #[parameter(default = 0)]
+            pub iterations: usize,
             /// A — area of the spool [m²]
             #[memory]
             kept_area: Memory,
@@ -316,11 +352,11 @@ macro_rules! spool_valve {
         impl Physics for $type {
             const HAS_LAW: bool = false;
 
-            fn prepare(&self, _: &Environment) -> Result<NoConstants<f64>, Refusal> {
-                Ok(NoConstants::new())
+            fn prepare(&self, _: &Environment) -> Result<Iterations<f64>, Refusal> {
+                Ok(Iterations::new(self.iterations))
             }
 
-            fn start<T: Num>(_: &NoConstants<T>, io: &mut Step<'_, T>) {
+            fn start<T: Num>(_: &Iterations<T>, io: &mut Step<'_, T>) {
                 let start: fn(&mut Step<'_, T>) = $start;
                 start(io);
                 let balance: fn(&Step<'_, T>) -> Balance<T, _> = $balance;
@@ -339,11 +375,11 @@ macro_rules! spool_valve {
             }
 
             #[inline]
-            fn step<T: Num>(_: &NoConstants<T>, io: &mut Step<'_, T>) {
+            fn step<T: Num>(k: &Iterations<T>, io: &mut Step<'_, T>) {
                 let balance: fn(&Step<'_, T>) -> Balance<T, _> = $balance;
                 let balance = balance(io);
-                let reference = io.input(Self::REFERENCE);
-                let x = balance.step(io, Self::KEPT_AREA, reference);
+                let (reference, x) = (io.input(Self::REFERENCE), io.output(Self::POSITION));
+                let x = balance.step(io, Self::KEPT_AREA, k.count, reference, x);
                 io.set_output(Self::POSITION, x);
             }
         }
@@ -650,7 +686,7 @@ impl Physics for InertRelief {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{assert_near, bench};
+    use crate::testing::{assert_iterations_lead_to_the_solution, assert_near, bench};
     use fluxline_core::testing::Bench;
 
     const DT: f64 = 1e-3;
@@ -706,6 +742,15 @@ mod tests {
         assert_eq!((compensating.flow(2), compensating.effort(2)), (0.0, 2e6));
         let ends = [(1e7, 1e9), (2.5e6, 1e10), (3.2e6, 1e9), (2e6, 1e9)];
         assert_balanced(&settled::<Control>(&[], &ends), small, 2e5);
+    }
+
+    #[test]
+    fn iterations_lead_to_the_flow_of_an_opening_valve() {
+        assert_iterations_lead_to_the_solution::<Relief>(DT, |valve| {
+            valve.state.bonds[0].effort = 1.2e7;
+            valve.start();
+            valve.line(0, 1.3e7, 1e10).line(1, 1e5, 1e8);
+        });
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use crate::blocks::{FirstOrder, SecondOrder};
 use fluxline_core::Constants;
-use fluxline_core::component::{NoConstants, Step};
+use fluxline_core::component::Step;
 use fluxline_core::number::{Mask, Num};
 
 /// An inertia that stays constant during a run.
@@ -10,21 +10,6 @@ use fluxline_core::number::{Mask, Num};
 pub struct Inertia<T> {
     /// m or J.
     pub inertia: T,
-}
-
-/// How many iterations an implicit type is solved in, as Hopsan does it; 0 is to convergence.
-#[derive(Clone, Copy, Debug, Constants)]
-pub struct Iterations<T> {
-    /// Number of iterations.
-    pub count: usize,
-    none: NoConstants<T>,
-}
-
-impl Iterations<f64> {
-    /// So many.
-    pub const fn of(count: usize) -> Self {
-        Self { count, none: NoConstants::new() }
-    }
 }
 
 /// A body whose position and speed are two recursions of their own, both by the bilinear rule:

@@ -1,7 +1,7 @@
 //! Gears, clutches and screws with an inertia.
 
-use super::body::{Iterations, move_port};
-use crate::blocks::{Integrator, SecondOrder, limit, limit_slope, newton_weight};
+use super::body::move_port;
+use crate::blocks::{Integrator, Iterations, SecondOrder, limit, limit_slope, weights};
 use fluxline_core::component::{ComponentType, Environment, Physics, Refusal, Step};
 use fluxline_core::number::{Mask, Num};
 use fluxline_core::{Constants, component};
@@ -119,7 +119,7 @@ impl Physics for Gear {
     const HAS_LAW: bool = false;
 
     fn prepare(&self, _: &Environment) -> Result<Iterations<f64>, Refusal> {
-        Ok(Iterations::of(self.iterations))
+        Ok(Iterations::new(self.iterations))
     }
 
     fn start<T: Num>(k: &Iterations<T>, io: &mut Step<'_, T>) {
@@ -167,14 +167,14 @@ impl Gear {
         let full = io.input(Self::FULL_FRICTION_SPEED);
         let (mut w1, mut w, mut torque) =
             (io.flow(Self::P1), io.flow(Self::P2), io.effort(Self::P1));
-        for iteration in 0..count {
+        for weight in weights(count) {
             let slip = (w1 + ratio * w) / full;
             let passed = ratio - friction * limit(slip, -one, one);
             let held = friction * torque * limit_slope(slip, -one, one) * ratio / full;
             let drive = passed * c1 - c2 + held * w;
             let impedance = passed * ratio * z1 + z2 + held;
             let new = (gain * drive - io.memory(Self::SPEED_PART)) / (one + gain * impedance);
-            w += (new - w) * newton_weight(iteration);
+            w += (new - w) * weight;
             w1 = -(ratio * w);
             torque = c1 + z1 * w1;
         }
@@ -239,7 +239,7 @@ impl Physics for GearClutch {
     const HAS_LAW: bool = false;
 
     fn prepare(&self, _: &Environment) -> Result<Iterations<f64>, Refusal> {
-        Ok(Iterations::of(self.iterations))
+        Ok(Iterations::new(self.iterations))
     }
 
     fn start<T: Num>(_: &Iterations<T>, io: &mut Step<'_, T>) {
@@ -292,15 +292,15 @@ impl GearClutch {
         let [z1, z2] = [Self::P1, Self::P2].map(|port| io.impedance(port));
         let (old, most) = (io.memory(Self::SPEED_PART), io.input(Self::MOST_TORQUE));
         let (mut w, mut held) = (io.flow(Self::P2), io.effort(Self::P1));
-        for iteration in 0..count {
+        for weight in weights(count) {
             let torque = c1 - ratio * z1 * w;
             let falls = limit_slope(torque, -most, most) * ratio * z1;
             let torque = limit(torque, -most, most);
             let drive = gain * (ratio * (torque + falls * w) + c2) - old;
             let new = drive / (T::one() + gain * (ratio * falls - z2));
             let new_held = torque - falls * (new - w);
-            w += (new - w) * newton_weight(iteration);
-            held += (new_held - held) * newton_weight(iteration);
+            w += (new - w) * weight;
+            held += (new_held - held) * weight;
         }
         (w, held)
     }

@@ -3,8 +3,8 @@
 //! Dry friction grows with the speed up to its limit, so steeply that it stops a mass within a step.
 //! Positions are limited; where one is, the speed is 10⁻⁹ of what its recursion gives.
 
-use super::body::{Iterations, move_port, rubbed};
-use crate::blocks::{limit, limit_slope, newton_weight, solve};
+use super::body::{move_port, rubbed};
+use crate::blocks::{Iterations, limit, limit_slope, solve, weights};
 use fluxline_core::component;
 use fluxline_core::component::{ComponentType, Environment, NoConstants, Physics, Refusal, Step};
 use fluxline_core::number::{Dual, Mask, Num};
@@ -49,7 +49,7 @@ impl<T: Num> Stroke<T> {
         let Self { slope, dry, stiffness, friction_share, .. } = *self;
         let ([per_x, per_v], [old_x, old_v], (low, high)) = (self.per_force, self.old, self.range);
         let (mut x, mut v, mut push) = (T::zero(), v, push);
-        for iteration in 0..count {
+        for weight in weights(count) {
             let rub = limit(slope * v, -dry, dry);
             let steep = limit_slope(slope * v, -dry, dry) * slope;
             let net = push + friction_share * rub;
@@ -62,8 +62,8 @@ impl<T: Num> Stroke<T> {
             let drive = per_v * (a + stiffness * held - spring * (a - net)) + old_v;
             let new_v = -(share * drive) / (T::one() + share * per_v * d * (T::one() - spring));
             let new_x = held - share * per_x * (a + d * new_v - net);
-            x += (new_x - x) * newton_weight(iteration);
-            v += (new_v - v) * newton_weight(iteration);
+            x += (new_x - x) * weight;
+            v += (new_v - v) * weight;
             push = self.push + self.impedance * v;
         }
         (x, v)
@@ -166,7 +166,7 @@ impl Physics for MassSpringLoad {
     const HAS_LAW: bool = false;
 
     fn prepare(&self, _: &Environment) -> Result<Iterations<f64>, Refusal> {
-        Ok(Iterations::of(self.iterations))
+        Ok(Iterations::new(self.iterations))
     }
 
     fn start<T: Num>(_: &Iterations<T>, io: &mut Step<'_, T>) {
@@ -347,7 +347,7 @@ impl Physics for TwoMassLoad {
     const HAS_LAW: bool = false;
 
     fn prepare(&self, _: &Environment) -> Result<Iterations<f64>, Refusal> {
-        Ok(Iterations::of(self.iterations))
+        Ok(Iterations::new(self.iterations))
     }
 
     fn start<T: Num>(constants: &Iterations<T>, io: &mut Step<'_, T>) {

@@ -1,7 +1,9 @@
 //! Machines between gas and a shaft.
 
 use super::set_gas;
-use crate::blocks::{End, signed_root_inverse, solve};
+use crate::blocks::{
+    End, Iterations, positive_slope, signed_root_inverse, solve, solve_in, weights,
+};
 use crate::hydraulic::piston_load::{Past, Shaft};
 use fluxline_core::component;
 use fluxline_core::component::{ComponentType, Environment, NoConstants, Physics, Refusal, Step};
@@ -19,7 +21,7 @@ pub const TYPES: &[ComponentType] =
 /// shaft power M·ω where the gas leaves
 ///
 /// Angle and speed are two recursions of their own. Pressures are not below 0.
-#[component("hopsan.PneumaticMachine", q)]
+#[component("hopsan.PneumaticMachine", q, constants = Iterations)]
 pub struct Machine {
     /// inlet
     #[port(name = "Pp1")]
@@ -48,6 +50,9 @@ pub struct Machine {
     /// c_v — heat capacity at constant volume, read at the start [J/(kg*K)]
     #[input(name = "cv", default = "718 J/(kg*K)")]
     pub heat_capacity: f64,
+    /// – — Newton iterations per step as Hopsan does them; 0 solves to convergence [–]
+    #[parameter(default = 0)]
+    pub iterations: usize,
     /// D — displacement per radian [m³]
     #[memory]
     kept_displacement: Memory,
@@ -93,11 +98,11 @@ impl Machine {
 impl Physics for Machine {
     const HAS_LAW: bool = false;
 
-    fn prepare(&self, _: &Environment) -> Result<NoConstants<f64>, Refusal> {
-        Ok(NoConstants::new())
+    fn prepare(&self, _: &Environment) -> Result<Iterations<f64>, Refusal> {
+        Ok(Iterations::new(self.iterations))
     }
 
-    fn start<T: Num>(_: &NoConstants<T>, io: &mut Step<'_, T>) {
+    fn start<T: Num>(_: &Iterations<T>, io: &mut Step<'_, T>) {
         let d = io.input(Self::DISPLACEMENT) / TAU;
         let capacity = io.input(Self::HEAT_CAPACITY) + io.input(Self::GAS_CONSTANT);
         for (kept, value) in [
@@ -116,49 +121,175 @@ impl Physics for Machine {
     }
 
     #[inline]
-    fn step<T: Num>(_: &NoConstants<T>, io: &mut Step<'_, T>) {
-        let (c, zero) = (Dual::constant, Dual::<T>::zero());
-        let ends = [End::at(io, Self::P1), End::at(io, Self::P2)];
-        let shaft = End::at(io, Self::SHAFT);
-        let (t1, t2) = (io.dry(Self::P1), io.dry(Self::P2));
-        let (d, leakage) = (io.memory(Self::KEPT_DISPLACEMENT), io.memory(Self::KEPT_LEAKAGE));
-        let (gas, capacity) = (io.memory(Self::KEPT_GAS), io.memory(Self::KEPT_CAPACITY));
-        let densities = [((t1 + 1.0) * gas).recip(), (t2 * gas).recip()];
-        let rotor = Self::rotor(io);
-        let (given, gain) = rotor.speed(io);
+    fn step<T: Num>(k: &Iterations<T>, io: &mut Step<'_, T>) {
+        let drive = Drive::at(io);
+        let now = if k.count == 0 { drive.solve(io) } else { drive.iterate(io, k.count) };
+        let (p, w) = (now.pressures, now.speed);
+        set_gas(io, Self::P1, now.energies[0], -now.mass, p[0]);
+        set_gas(io, Self::P2, now.energies[1], now.mass, p[1]);
+        let torque = drive.shaft.effort(w);
+        let angle = Self::rotor(io).finish(io, torque - drive.displacement * (p[0] - p[1]), w);
+        io.set_motion(Self::SHAFT, w, angle, torque);
+    }
+}
+
+/// The displacement machine's numbers in a step.
+struct Drive<T> {
+    ends: [End<T>; 2],
+    shaft: End<T>,
+    temperatures: [T; 2],
+    displacement: T,
+    leakage: T,
+    capacity: T,
+    /// Density per pressure upstream, forwards and backwards.
+    densities: [T; 2],
+    /// Speed without and per pressure difference.
+    speed: [T; 2],
+}
+
+/// What a step of the displacement machine gives.
+#[derive(Clone, Copy)]
+struct Driven<T> {
+    speed: T,
+    /// Mass flow into the second port.
+    mass: T,
+    /// Energy flows into both ports.
+    energies: [T; 2],
+    pressures: [T; 2],
+}
+
+impl<T: Num> Drive<T> {
+    fn at(io: &Step<'_, T>) -> Self {
+        type K = Machine;
+        let (t1, t2) = (io.dry(K::P1), io.dry(K::P2));
+        let (d, gas) = (io.memory(K::KEPT_DISPLACEMENT), io.memory(K::KEPT_GAS));
+        let shaft = End::at(io, K::SHAFT);
         // ω = given − gain·(c₃ + Z₃·ω − D·Δp), solved for ω.
+        let (given, gain) = K::rotor(io).speed(io);
         let share = (T::one() + gain * shaft.impedance).recip();
-        let rest = (given - gain * shaft.wave) * share;
-        let speed = |p: &[Dual<T>; 2]| c(rest) + c(gain * d * share) * (p[0] - p[1]);
+        Self {
+            ends: [End::at(io, K::P1), End::at(io, K::P2)],
+            shaft,
+            temperatures: [t1, t2],
+            displacement: d,
+            leakage: io.memory(K::KEPT_LEAKAGE),
+            capacity: io.memory(K::KEPT_CAPACITY),
+            densities: [((t1 + 1.0) * gas).recip(), (t2 * gas).recip()],
+            speed: [(given - gain * shaft.wave) * share, gain * d * share],
+        }
+    }
+
+    /// Speed and volume flow for pressures.
+    #[inline(always)]
+    fn moved(&self, p: &[Dual<T>; 2]) -> (Dual<T>, Dual<T>) {
+        let (c, drop) = (Dual::constant, p[0] - p[1]);
+        let w = c(self.speed[0]) + c(self.speed[1]) * drop;
+        (w, c(self.displacement) * w + c(self.leakage) * drop)
+    }
+
+    fn solve(&self, io: &mut Step<'_, T>) -> Driven<T> {
+        let (c, zero) = (Dual::constant, Dual::<T>::zero());
         // Mass flow and energy flows.
         let flows = |p: &[Dual<T>; 2]| {
-            let w = speed(p);
-            let volume = c(d) * w + c(leakage) * (p[0] - p[1]);
+            let (w, volume) = self.moved(p);
             let forwards = volume.gt(zero);
-            let density = Dual::select(forwards, c(densities[0]) * p[0], c(densities[1]) * p[1]);
+            let [first, second] = self.densities;
+            let density = Dual::select(forwards, c(first) * p[0], c(second) * p[1]);
             let q = density * volume;
-            let heat = c(capacity) * q * Dual::select(forwards, c(t1), c(t2));
-            let power = (c(shaft.wave) + c(shaft.impedance) * w) * w;
+            let [t1, t2] = self.temperatures;
+            let heat = c(self.capacity) * q * Dual::select(forwards, c(t1), c(t2));
+            let power = (c(self.shaft.wave) + c(self.shaft.impedance) * w) * w;
             let backwards = volume.lt(zero);
             let out1 = -heat - Dual::select(backwards, power, zero);
             let out2 = heat - Dual::select(forwards, power, zero);
             (q, [out1, out2])
         };
-        let pressure =
-            |i: usize, energy: Dual<T>| (c(ends[i].wave) + c(ends[i].impedance) * energy).max(zero);
-        let guess = [io.effort(Self::P1), io.effort(Self::P2)];
+        let pressure = |i: usize, energy: Dual<T>| {
+            (c(self.ends[i].wave) + c(self.ends[i].impedance) * energy).max(zero)
+        };
+        let guess = [io.effort(Machine::P1), io.effort(Machine::P2)];
         let p = solve(io, guess, [1e3; 2], |p| {
             let (_, energy) = flows(p);
             [p[0] - pressure(0, energy[0]), p[1] - pressure(1, energy[1])]
         });
         let known = p.map(c);
         let (q, energy) = flows(&known);
-        let w = speed(&known).value;
-        set_gas(io, Self::P1, energy[0].value, -q.value, p[0]);
-        set_gas(io, Self::P2, energy[1].value, q.value, p[1]);
-        let moment = shaft.effort(w) - d * (p[0] - p[1]);
-        let angle = rotor.finish(io, moment, w);
-        io.set_motion(Self::SHAFT, w, angle, shaft.effort(w));
+        Driven {
+            speed: self.moved(&known).0.value,
+            mass: q.value,
+            energies: energy.map(|energy| energy.value),
+            pressures: p,
+        }
+    }
+
+    /// Hopsan's iterations: speed, torque, flows and pressures are unknowns of their own, and the
+    /// mass flow of the iteration before says which side is upstream.
+    fn iterate(&self, io: &mut Step<'_, T>, iterations: usize) -> Driven<T> {
+        type K = Machine;
+        let (c, zero) = (Dual::constant, T::zero());
+        let mut torque = io.effort(K::SHAFT);
+        let mut now = Driven {
+            speed: io.flow(K::SHAFT),
+            mass: io.displacement(K::P2),
+            energies: [io.flow(K::P1), io.flow(K::P2)],
+            pressures: [io.effort(K::P1), io.effort(K::P2)],
+        };
+        for weight in weights(iterations) {
+            let Driven { speed, mass, energies, pressures: p } = now;
+            let (forwards, backwards) = (mass.gt(zero), mass.lt(zero));
+            let of_upstream = |[first, second]: [T; 2]| T::select(forwards, first, second);
+            let (density, upstream) = (of_upstream(self.densities), of_upstream(p));
+            let volume = self.displacement * speed + self.leakage * (p[0] - p[1]);
+            // Energy per mass; without flow, each side has its own.
+            let [h1, h2] = self.temperatures.map(|t| self.capacity * t);
+            let heats = [T::select(backwards, h2, h1), T::select(forwards, h1, h2)];
+            // Everything as a straight line through what is now, over the new pressures.
+            let straight = |new: &[Dual<T>; 2]| {
+                let (w, moved) = self.moved(new);
+                let pressing = Dual::select(forwards, new[0], new[1]);
+                let q = c(density) * (c(upstream) * moved + c(volume) * (pressing - c(upstream)));
+                let moment = c(self.shaft.wave) + c(self.shaft.impedance) * w;
+                let power = c(torque) * w + c(speed) * (moment - c(torque));
+                let out1 = -(c(heats[0]) * q) - Dual::select(backwards, power, Dual::zero());
+                let out2 = c(heats[1]) * q - Dual::select(forwards, power, Dual::zero());
+                (q, [out1, out2])
+            };
+            // p = line + give·(Ė − Ė of now), which bends at 0.
+            let lines = [0, 1].map(|i| self.ends[i].effort(energies[i]));
+            let gives = [0, 1].map(|i| self.ends[i].impedance * positive_slope(lines[i]));
+            let pressures = solve_in(io, 1, p, [1e3; 2], |new| {
+                let (_, out) = straight(new);
+                [0, 1].map(|i| {
+                    let line = c(lines[i].max(zero));
+                    new[i] - line - c(gives[i]) * (out[i] - c(energies[i]))
+                })
+            });
+            let known = pressures.map(c);
+            let (q, energies) = straight(&known);
+            let next = Driven {
+                speed: self.moved(&known).0.value,
+                mass: q.value,
+                energies: energies.map(|energy| energy.value),
+                pressures,
+            };
+            now = now.towards(next, weight);
+            torque = self.shaft.effort(now.speed);
+        }
+        now
+    }
+}
+
+impl<T: Num> Driven<T> {
+    /// Part of the way from here to there.
+    fn towards(self, there: Self, weight: f64) -> Self {
+        let between = |here: T, there: T| here + (there - here) * weight;
+        let both = |here: [T; 2], there: [T; 2]| [0, 1].map(|i| between(here[i], there[i]));
+        Self {
+            speed: between(self.speed, there.speed),
+            mass: between(self.mass, there.mass),
+            energies: both(self.energies, there.energies),
+            pressures: both(self.pressures, there.pressures),
+        }
     }
 }
 
@@ -409,7 +540,7 @@ impl Physics for TurboMachine {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{assert_near, bench};
+    use crate::testing::{assert_iterations_lead_to_the_solution, assert_near, bench};
     use fluxline_core::testing::Bench;
 
     const DT: f64 = 1e-4;
@@ -426,6 +557,19 @@ mod tests {
         machine.step();
         assert_eq!(machine.state.faults.unconverged, 0);
         machine
+    }
+
+    #[test]
+    fn iterations_lead_to_the_flows_of_energy() {
+        assert_iterations_lead_to_the_solution::<Machine>(DT, |machine| {
+            for (port, wave) in [(0, 6e5), (1, 1e5)] {
+                machine.line(port, wave, 20.0).impose_flow(port, 0.0);
+                machine.state.bonds[port].dry = 300.0;
+            }
+            machine.line(2, 1.0, 0.5);
+            (machine.state.bonds[2].flow, machine.state.bonds[1].displacement) = (100.0, 1e-3);
+            machine.start();
+        });
     }
 
     #[test]
