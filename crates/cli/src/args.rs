@@ -56,6 +56,8 @@ pub enum Command {
     Describe(Describe),
     /// Explain an error code
     Explain(Explain),
+    /// Measure how fast a circuit runs
+    Bench(Bench),
     /// Repeat a published case and compare
     Reproduce(Reproduce),
 }
@@ -193,6 +195,22 @@ pub struct Validate {
     /// The validation file
     #[arg(value_name = "FILE.hvc")]
     pub file: PathBuf,
+    /// Print the result as JSON, and nothing else, on standard output
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct Bench {
+    /// The circuit file, or a model of Hopsan
+    #[arg(value_name = "FILE")]
+    pub file: PathBuf,
+    /// Run so many times
+    #[arg(long, value_name = "N", default_value_t = 7, value_parser = clap::value_parser!(u32).range(1..))]
+    pub repeat: u32,
+    /// Set a parameter: --set "relief.cracking_pressure=140 bar"
+    #[arg(long, value_name = "NAME=VALUE")]
+    pub set: Vec<String>,
     /// Print the result as JSON, and nothing else, on standard output
     #[arg(long)]
     pub json: bool,

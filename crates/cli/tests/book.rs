@@ -10,6 +10,7 @@
 //! - in a `console` block the lines `$ fluxline …` are run in that folder. They end with exit code
 //!   0, or N where the line ends with `# exit N`. Lines below a command must be what it prints:
 //!   `…` stands for anything within a line, and on a line of its own for any number of lines;
+//! - the repository's `examples` lie in that folder;
 //! - what stands between `<!-- generated: WHAT -->` and `<!-- /generated -->` is generated.
 //!
 //! `FLUXLINE_UPDATE_BOOK=1 cargo test -p fluxline --test book` writes the generated parts anew.
@@ -100,6 +101,13 @@ impl Folder {
         Self(path)
     }
 
+    /// With the examples of the repository in it.
+    fn with_examples(name: &str) -> Self {
+        let folder = Self::new(name);
+        copy(&root().join("examples"), &folder.0.join("examples"));
+        folder
+    }
+
     fn fluxline(&self, arguments: &[String]) -> Said {
         let output = Command::new(env!("CARGO_BIN_EXE_fluxline"))
             .args(arguments)
@@ -111,6 +119,18 @@ impl Folder {
             code: output.status.code().unwrap_or(-1),
             out: text(output.stdout),
             err: text(output.stderr),
+        }
+    }
+}
+
+/// Copies a folder with all that is in it.
+fn copy(from: &Path, to: &Path) {
+    std::fs::create_dir_all(to).unwrap();
+    for entry in std::fs::read_dir(from).unwrap() {
+        let path = entry.unwrap().path();
+        match path.is_dir() {
+            true => copy(&path, &to.join(name(&path))),
+            false => drop(std::fs::copy(&path, to.join(name(&path))).unwrap()),
         }
     }
 }
@@ -266,21 +286,13 @@ fn wildcards_stand_for_what_they_should() {
 #[test]
 fn every_page_of_the_book_does_what_it_says() {
     for page in pages() {
-        follow(&page, &Folder::new(&name(&page)));
+        follow(&page, &Folder::with_examples(&name(&page)));
     }
 }
 
 #[test]
 fn the_readme_does_what_it_says() {
-    let folder = Folder::new("readme");
-    let examples = folder.0.join("examples");
-    std::fs::create_dir_all(&examples).unwrap();
-    for example in std::fs::read_dir(root().join("examples")).unwrap() {
-        let path = example.unwrap().path();
-        if path.is_file() {
-            std::fs::copy(&path, examples.join(name(&path))).unwrap();
-        }
-    }
+    let folder = Folder::with_examples("readme");
     follow(&root().join("README.md"), &folder);
     let report = read(&folder.0.join("servo.html"));
     assert!(report.contains("<html") && report.contains("Position servo"));
@@ -307,6 +319,25 @@ fn every_example_runs_to_its_end() {
         let verdict: serde_json::Value = serde_json::from_str(&said.out).unwrap();
         assert_eq!(verdict["ended"], "done", "{shown}");
         assert!(verdict["unconverged"].is_null(), "{shown}: {}", verdict["unconverged"]);
+    }
+}
+
+#[test]
+fn every_example_of_hopsan_runs_to_its_end_and_agrees_with_what_is_stored() {
+    let folder = root().join("examples/hopsan");
+    let (models, validations) = (files(&folder, "hmf"), files(&folder, "hvc"));
+    assert!(!models.is_empty() && !validations.is_empty());
+    for model in models {
+        let path = model.display().to_string();
+        let said = fluxline(&["check", &path]);
+        assert!(said.code == 0 && said.err.is_empty(), "{path}: {}", said.err);
+        let said = fluxline(&["run", &path, "--json"]);
+        let verdict: serde_json::Value = serde_json::from_str(&said.out).unwrap();
+        assert_eq!((said.code, &verdict["ended"]), (0, &"done".into()), "{path}: {}", said.err);
+    }
+    for validation in validations {
+        let said = fluxline(&["validate", &validation.display().to_string()]);
+        assert_eq!(said.code, 0, "{}{}", said.out, said.err);
     }
 }
 
@@ -376,6 +407,7 @@ fn generate(what: &str) -> String {
             said.out.split_once('\n').unwrap().1.replace("**Settings**\n", "")
         }
         None if what == "counts" => counts(),
+        None if what == "hopsan-types" => hopsan_types(),
         None if what == "units" => units(),
         None if what == "domains" => domains(),
         _ => panic!("nothing generates `{what}`"),
@@ -386,23 +418,56 @@ fn types() -> Vec<ComponentType> {
     fluxline_library::registry().types().to_vec()
 }
 
-/// How many component types there are, by family.
-fn counts() -> String {
+/// All component types: name and summary.
+fn listed() -> Vec<(String, String)> {
     let said = fluxline(&["list", "--json"]);
     let all: serde_json::Value = serde_json::from_str(&said.out).unwrap();
-    let all = all.as_array().unwrap();
+    let text = |one: &serde_json::Value, key: &str| one[key].as_str().unwrap().to_owned();
+    all.as_array().unwrap().iter().map(|one| (text(one, "name"), text(one, "summary"))).collect()
+}
+
+/// How many component types there are, by family. Those for models of Hopsan stand apart: nobody
+/// builds with them.
+fn counts() -> String {
+    let all = listed();
     let mut families: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
-    for one in all {
-        let (family, kind) = one["name"].as_str().unwrap().split_once('.').unwrap();
+    for (name, _) in &all {
+        let (family, kind) = name.split_once('.').unwrap();
         families.entry(family).or_default().push(kind);
     }
+    let imported = families.remove("hopsan").unwrap_or_default();
     let mut out = String::from("| family | types | such as |\n|---|---|---|\n");
     for (family, kinds) in &families {
         let few: Vec<String> =
             kinds.iter().step_by(kinds.len().div_ceil(6)).map(|kind| format!("`{kind}`")).collect();
         writeln!(out, "| {family} | {} | {} |", kinds.len(), few.join(", ")).unwrap();
     }
-    writeln!(out, "| **together** | {} | |", all.len()).unwrap();
+    writeln!(out, "| **together** | {} | |", all.len() - imported.len()).unwrap();
+    let page = "[models from Hopsan](docs/src/hopsan.md)";
+    writeln!(out, "| hopsan | {} | for {page} |", imported.len()).unwrap();
+    out
+}
+
+/// The types for models of Hopsan, by the first word of their names.
+fn hopsan_types() -> String {
+    const DOMAINS: [&str; 5] = ["Hydraulic", "Pneumatic", "Mechanic", "Electric", "Signal"];
+    let mut domains: BTreeMap<usize, Vec<(String, String)>> = BTreeMap::new();
+    for (name, summary) in listed() {
+        let Some(name) = name.strip_prefix("hopsan.") else { continue };
+        let domain = DOMAINS.iter().position(|domain| name.starts_with(domain));
+        let row = (name.to_owned(), summary.replace('|', "\\|"));
+        domains.entry(domain.unwrap_or(DOMAINS.len())).or_default().push(row);
+    }
+    let mut out = String::new();
+    for (domain, mut types) in domains {
+        types.sort();
+        let title = DOMAINS.get(domain).unwrap_or(&"Others");
+        writeln!(out, "## {title}\n\n| type | what it is |\n|---|---|").unwrap();
+        for (name, summary) in types {
+            writeln!(out, "| `{name}` | {summary} |").unwrap();
+        }
+        out.push('\n');
+    }
     out
 }
 

@@ -271,6 +271,10 @@ const OTHERWISE: &[(Code, Otherwise)] = &[
     ),
     (Code::BadImportedSetting, Test("hmf::parameters::a_setting_is_name_equals_value")),
     (Code::BadValidation, Test("hmf::other_files::validations_with_mistakes_say_where")),
+    (
+        Code::UnsupportedImport,
+        Test("hmf::convert::all_types_that_are_not_there_are_told_at_once_with_counts"),
+    ),
     (Code::EncodingGuessed, Test("hmf::format::the_encoding_is_the_declared_one_or_guessed")),
     (Code::OddAttribute, Test("hmf::format::odd_values_are_read_as_meant_with_a_warning")),
     (

@@ -268,6 +268,45 @@ fn step_between(
     }
 }
 
+/// What a group of components cost.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Cost {
+    /// Any component of the group.
+    pub component: u32,
+    /// How many there are.
+    pub members: usize,
+    /// Time spent on them, s.
+    pub seconds: f64,
+}
+
+/// Takes so many steps and tells what each group cost. Looking at the clock costs too, the same for
+/// every group.
+pub fn profile(plan: &Plan, state: &mut State<f64>, steps: u64) -> Vec<Cost> {
+    let mut tally = Tally::new(plan, state, false);
+    let mut costs: Vec<Cost> = Vec::new();
+    for _ in 0..steps {
+        let mut index = 0;
+        let mut timed = |group: &dyn Group<f64>, state: &mut State<f64>, clock: Clock| {
+            let begin = std::time::Instant::now();
+            group.step(state, clock);
+            let seconds = begin.elapsed().as_secs_f64();
+            match costs.get_mut(index) {
+                Some(cost) => cost.seconds += seconds,
+                None if group.len() > 0 => costs.push(Cost {
+                    component: group.wiring(0).component,
+                    members: group.len(),
+                    seconds,
+                }),
+                None => {}
+            }
+            index += 1;
+        };
+        let times = plan.times(state);
+        step_between(plan, state, &mut tally, times, false, &mut timed);
+    }
+    costs
+}
+
 /// A component step at which something became infinite or not a number.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Offence {

@@ -2,11 +2,15 @@
 
 use super::Console;
 use crate::args::Compare;
-use crate::session::Session;
+use crate::session::{Failure, Session};
+use fluxline_core::plan::Plan;
 use fluxline_core::run::Ended;
-use fluxline_diagnostics::{Code, Diagnostic};
+use fluxline_diagnostics::{Code, Diagnostic, Diagnostics};
 use fluxline_formats::Override;
-use fluxline_formats::results::{Comparison, Deviation, compare, read_csv};
+use fluxline_formats::results::{
+    Comparison, Deviation, ResultTable, compare, name_and_unit, read_csv,
+};
+use fluxline_units::Unit;
 use serde_json::json;
 
 /// Variables within the tolerance that are listed besides those beyond it.
@@ -22,6 +26,10 @@ pub(super) fn run(console: &Console, args: &Compare) -> u8 {
         Ok(reference) => reference,
         Err(problem) => return console.fail(problem),
     };
+    let problems = wrong_units(session.plan(), &reference, &args.reference.display().to_string());
+    if problems.has_errors() {
+        return console.refuse(&Failure { problems, sources: session.sources });
+    }
     if !args.json {
         console.report(&session.warnings, &session.sources);
     }
@@ -49,8 +57,47 @@ pub(super) fn run(console: &Console, args: &Compare) -> u8 {
     u8::from(!passed)
 }
 
+/// Units in the header that are none, or not those of their variables. A signal takes any.
+fn wrong_units(plan: &Plan, reference: &ResultTable, file: &str) -> Diagnostics {
+    let mut problems = Diagnostics::new();
+    for (index, header) in reference.names.iter().enumerate() {
+        let (name, Some(unit)) = name_and_unit(header) else { continue };
+        let expected = match plan.variables.find(name) {
+            _ if index == reference.time => "s",
+            Some(variable) => variable.unit,
+            None => continue,
+        };
+        let known = Unit::parse(expected).ok();
+        let problem = match Unit::parse(unit) {
+            Err(_) => Diagnostic::error(
+                Code::UnknownUnit,
+                format!("the column `{header}` of `{file}` has an unknown unit"),
+            ),
+            Ok(found)
+                if expected != "1" && known.is_some_and(|k| k.dimension() != found.dimension()) =>
+            {
+                Diagnostic::error(
+                    Code::WrongDimension,
+                    format!(
+                        "the column `{header}` of `{file}` is in {unit}, but `{name}` counts in {expected}"
+                    ),
+                )
+            }
+            Ok(_) => continue,
+        };
+        problems.push(problem.help("correct the unit; without one, numbers are SI"));
+    }
+    problems
+}
+
 fn passes(comparison: &Comparison, tolerance: f64) -> bool {
     comparison.ended == Ended::Done && comparison.samples > 0 && comparison.worst() <= tolerance
+}
+
+/// How many variables are not within the tolerance; what is not a number is not.
+fn beyond(comparison: &Comparison, tolerance: f64) -> usize {
+    let all = &comparison.deviations;
+    all.len() - all.iter().filter(|d| d.deviation <= tolerance).count()
 }
 
 fn in_json(args: &Compare, comparison: &Comparison, passed: bool) -> serde_json::Value {
@@ -80,7 +127,7 @@ fn in_json(args: &Compare, comparison: &Comparison, passed: bool) -> serde_json:
         "worst": finite(comparison.worst()),
         "worst_variable": comparison.deviations.first().map(|d| d.name.clone()),
         "compared": comparison.deviations.len(),
-        "beyond": comparison.deviations.iter().filter(|d| !(d.deviation <= args.tolerance)).count(),
+        "beyond": beyond(comparison, args.tolerance),
         "samples": comparison.samples,
         "outside": comparison.outside,
         "missing": comparison.missing,
@@ -132,7 +179,7 @@ pub(super) fn percent(x: f64) -> String {
 }
 
 fn in_words(args: &Compare, comparison: &Comparison, passed: bool) -> String {
-    let beyond = comparison.deviations.iter().filter(|d| !(d.deviation <= args.tolerance)).count();
+    let beyond = beyond(comparison, args.tolerance);
     let mut text = String::from("   deviation  variable, where it deviates most\n");
     text.push_str(&table(comparison.deviations.iter().take(beyond.max(SHOWN))));
     let rest = comparison.deviations.len() - beyond.max(SHOWN).min(comparison.deviations.len());

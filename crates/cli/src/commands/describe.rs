@@ -20,7 +20,9 @@ pub(super) fn run(console: &Console, args: &Describe) -> u8 {
     let registry = crate::registry();
     let types = || registry.types().iter().map(|one| one.declaration);
     let Some(name) = &args.name else {
-        let all: Vec<&Declaration> = types().chain(SETTINGS).collect();
+        // The types of imported models have a page of their own.
+        let is_shown = |d: &&Declaration| args.json || d.domain_name() != "hopsan";
+        let all: Vec<&Declaration> = types().filter(is_shown).chain(SETTINGS).collect();
         if args.json {
             console.json(&Value::from(all.iter().map(|d| to_json(d)).collect::<Vec<_>>()));
         } else if args.markdown {

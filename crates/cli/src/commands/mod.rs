@@ -1,5 +1,6 @@
 //! What each sub-command does.
 
+mod bench;
 mod check;
 mod compare;
 mod convert;
@@ -34,6 +35,7 @@ pub fn main() -> ExitCode {
         Command::List(args) => list::run(&console, &args),
         Command::Describe(args) => describe::run(&console, &args),
         Command::Explain(args) => explain::run(&console, &args),
+        Command::Bench(args) => bench::run(&console, &args),
         Command::Reproduce(args) => reproduce::run(&console, &args),
     };
     ExitCode::from(code)

@@ -3,6 +3,7 @@
 mod bench;
 mod catalogue;
 mod failures;
+mod hopsan;
 mod plots;
 mod results;
 mod starter;

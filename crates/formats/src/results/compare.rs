@@ -73,11 +73,17 @@ struct Pair<'r> {
 }
 
 /// A column's name and the unit in brackets behind it.
-fn name_and_unit(header: &str) -> (&str, Option<&str>) {
+pub fn name_and_unit(header: &str) -> (&str, Option<&str>) {
     match header.trim().strip_suffix(']').and_then(|text| text.rsplit_once('[')) {
         Some((name, unit)) => (name.trim(), Some(unit.trim())),
         None => (header.trim(), None),
     }
+}
+
+/// Factor and offset from a unit to SI; a unit that is not known counts as SI.
+fn to_si(unit: Option<&str>) -> (f64, f64) {
+    let unit = unit.and_then(|unit| Unit::parse(unit).ok());
+    unit.map_or((1.0, 0.0), |unit| (unit.to_si(1.0) - unit.to_si(0.0), unit.to_si(0.0)))
 }
 
 /// Runs a plan and compares it with a reference at the times of the reference.
@@ -103,13 +109,14 @@ pub fn compare(
             missing.push(header.clone());
             continue;
         };
-        let unit = unit.and_then(|unit| Unit::parse(unit).ok());
-        let factor =
-            unit.map_or((1.0, 0.0), |unit| (unit.to_si(1.0) - unit.to_si(0.0), unit.to_si(0.0)));
+        let factor = to_si(unit);
         let reference = &reference.columns[index][..];
         pairs.push(Pair { variable, factor, reference, worst: (0.0, usize::MAX, f64::NAN) });
     }
+    let unit = reference.names.get(reference.time).and_then(|header| name_and_unit(header).1);
+    let (scale, offset) = to_si(unit);
     let times = reference.columns.get(reference.time).map_or(&[][..], |times| times);
+    let times: Vec<f64> = times.iter().map(|time| time * scale + offset).collect();
     let mut walk = Walk::new(plan, pairs.iter().map(|pair| pair.variable.slot).collect());
     let (mut samples, mut outside) = (0, 0);
     let mut order: Vec<usize> = (0..times.len()).filter(|&i| times[i].is_finite()).collect();
@@ -149,7 +156,7 @@ pub fn compare(
             }
         }
     }
-    let mut deviations: Vec<Deviation> = pairs.iter().map(|pair| pair.result(times)).collect();
+    let mut deviations: Vec<Deviation> = pairs.iter().map(|pair| pair.result(&times)).collect();
     deviations.sort_by(|a, b| b.deviation.total_cmp(&a.deviation));
     let ended = walk.ended;
     Comparison { deviations, missing, samples, outside, ended }

@@ -10,7 +10,7 @@ mod output;
 #[cfg(feature = "parquet")]
 mod parquet;
 
-pub use compare::{Comparison, Deviation, compare, noise_floor};
+pub use compare::{Comparison, Deviation, compare, name_and_unit, noise_floor};
 pub use csv::{CsvWriter, ResultTable, parse_csv, read_csv};
 pub use output::{OutputFile, read_problem, write_problem};
 #[cfg(feature = "parquet")]

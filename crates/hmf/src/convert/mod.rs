@@ -141,6 +141,9 @@ impl Writer<'_> {
         let times = &system.times;
         let _ = writeln!(self.out, "\n[run]\nconvention = \"hopsan\"");
         for (name, value) in [("start", times.start), ("stop", times.stop), ("step", times.step)] {
+            if name == "start" && value == 0.0 {
+                continue;
+            }
             let _ = writeln!(self.out, "{name} = {}", self.texts.number(value, "s"));
         }
         if system.log.samples >= 2 {
@@ -181,12 +184,12 @@ impl Writer<'_> {
         }
         let mut driven: HashMap<usize, HashSet<&str>> = HashMap::new();
         let mut connected: HashSet<usize> = HashSet::new();
+        let offered: HashSet<&str> =
+            nets.offers.iter().flat_map(|(_, o)| &o.targets).map(String::as_str).collect();
         for node in &nets.nodes {
-            let offered = nets
-                .offers
-                .iter()
-                .any(|(_, offer)| node.iter().any(|member| offer.targets.contains(&member.text)));
-            let has_source = node.iter().any(|m| m.kind == End::Output) || offered;
+            let is_source =
+                |m: &nets::Member| m.kind == End::Output || offered.contains(m.text.as_str());
+            let has_source = node.iter().any(is_source);
             for member in node {
                 connected.insert(member.object);
                 if member.kind == End::Input && has_source {
@@ -196,6 +199,14 @@ impl Writer<'_> {
         }
         for connection in &system.connections {
             connected.extend([connection.start.object, connection.end.object]);
+        }
+
+        // What switches each conditional sub-system.
+        let mut gates: HashMap<usize, &str> = HashMap::new();
+        for node in &nets.nodes {
+            let Some(source) = node.iter().find(|m| m.kind == End::Output) else { continue };
+            let gated = node.iter().filter(|m| m.kind == End::Gate);
+            gates.extend(gated.map(|gate| (gate.object, source.text.as_str())));
         }
 
         let shared = self.shared_parameters(system, values);
@@ -230,12 +241,7 @@ impl Writer<'_> {
                         Some(ObjectValues::System(values)) => values,
                         _ => &none,
                     };
-                    let is_gate = |m: &&nets::Member| m.kind == End::Gate && m.object == index;
-                    let node = nets.nodes.iter().find(|node| node.iter().any(|m| is_gate(&m)));
-                    let source = node
-                        .and_then(|node| node.iter().find(|m| m.kind == End::Output))
-                        .map(|source| source.text.as_str());
-                    self.use_of(nested, values, prefix, system, source);
+                    self.use_of(nested, values, prefix, system, gates.get(&index).copied());
                 }
                 Object::Port(_) => {}
             }
@@ -258,7 +264,11 @@ impl Writer<'_> {
     /// Where an object stands in the file: first what carries power, by domain, then signals in the
     /// order of the model, which decides the order in which they are computed.
     fn place(&self, object: &Object) -> (usize, &'static str) {
-        let Object::Component(component) = object else { return (0, "sub-systems") };
+        let component = match object {
+            Object::Component(component) => component,
+            Object::System(_) => return (0, "sub-systems"),
+            Object::Port(_) => return (8, ""),
+        };
         let Some(declaration) = declaration(self.registry, &component.typename) else {
             return (8, "");
         };
@@ -326,9 +336,12 @@ impl Writer<'_> {
         for parameter in all {
             let unit = shared[parameter.name.as_str()].unwrap_or("1");
             let value = values.parameters.iter().find(|value| value.name == parameter.name);
-            let Some(value) = value.and_then(|value| value.value.number()) else { continue };
+            let Some((given, value)) = value.and_then(|v| Some((v, v.value.number()?))) else {
+                continue;
+            };
             let text = self.texts.number(value, unit);
-            let comment = comment(&parameter.description, &parameter.text, value);
+            let expression = given.expression.as_deref().unwrap_or("");
+            let comment = comment(&parameter.description, expression, value);
             let _ = writeln!(self.out, "{} = {text}{comment}", key(&parameter.name));
         }
     }
@@ -713,6 +726,7 @@ fn write_data(
         let _ = writeln!(out, "xml = {}", quoted(sources.slice(*span)));
         kept.push(format!("`{name}` ({typename})"));
     }
+    write_aliases(out, &model.root, "");
     for leftover in &model.leftovers {
         let _ = writeln!(out, "\n[[data.hopsan.element]]");
         if !leftover.system.is_empty() {
@@ -729,5 +743,19 @@ fn write_data(
             format!(" in `{}`", leftover.system)
         };
         kept.push(format!("{count} × {}{place}", leftover.element));
+    }
+}
+
+/// Short names of variables, for whoever looks for them.
+fn write_aliases(out: &mut String, system: &System, path: &str) {
+    for alias in &system.aliases {
+        let variable = join(path, &alias.component);
+        let variable = format!("{variable}#{}#{}", alias.port, alias.variable);
+        let _ = writeln!(out, "\n[[data.hopsan.alias]]");
+        let _ = writeln!(out, "name = {}", quoted(&join(path, &alias.name)));
+        let _ = writeln!(out, "variable = {}", quoted(&variable));
+    }
+    for nested in system.systems() {
+        write_aliases(out, nested, &join(path, &nested.name));
     }
 }

@@ -296,7 +296,10 @@ impl<'m> Evaluator<'m, '_> {
                 "filepath" => Kind::FilePath,
                 _ => Kind::Double,
             };
+            let is_switch = system.kind == crate::model::SystemKind::Conditional
+                && parameter.name == "on#Value";
             if let Some((port, _)) = parameter.name.split_once('#')
+                && !is_switch
                 && !matches!(system.object(port), Some(Object::Port(_)))
             {
                 let message =
