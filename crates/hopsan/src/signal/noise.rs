@@ -55,9 +55,10 @@ pub fn draws(typename: &str, method: usize, window: f64, step: f64) -> usize {
     }
 }
 
-/// Steps that a window holds.
+/// Steps that a window holds; more than can be remembered are as good as any such number.
 pub(super) fn samples(window: f64, step: f64) -> usize {
-    (window / step) as usize
+    const MOST: f64 = 1e12;
+    (window / step).min(MOST) as usize
 }
 
 /// A copy of the sequence in a component's history.
