@@ -29,7 +29,15 @@ use text::{Values, key, plain, quoted};
 
 /// Types that are written with the two iterations per step that Hopsan makes do with: solved to
 /// convergence, their results differ visibly from the model's.
-const TWO_ITERATIONS: &[&str] = &["HydraulicAckumulator", "PneumaticMachine", "PneumaticOrifice"];
+const TWO_ITERATIONS: &[&str] = &[
+    "HydraulicAckumulator",
+    "MechanicGear",
+    "MechanicGearClutch",
+    "MechanicM2load1D",
+    "MechanicMkcload1D",
+    "PneumaticMachine",
+    "PneumaticOrifice",
+];
 
 /// A converted model.
 #[derive(Debug)]

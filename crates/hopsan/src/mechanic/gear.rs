@@ -1,8 +1,8 @@
 //! Gears, clutches and screws with an inertia.
 
 use super::body::move_port;
-use crate::blocks::{Integrator, SecondOrder, limit};
-use fluxline_core::component::{ComponentType, Environment, NoConstants, Physics, Refusal, Step};
+use crate::blocks::{Integrator, Iterations, SecondOrder, limit, limit_slope, weights};
+use fluxline_core::component::{ComponentType, Environment, Physics, Refusal, Step};
 use fluxline_core::number::{Mask, Num};
 use fluxline_core::{Constants, component};
 use std::f64::consts::TAU;
@@ -46,12 +46,13 @@ fn angles<T: Num>(io: &Step<'_, T>, ratio: T, w: T) -> [T; 2] {
     [-(ratio * w * h) - io.memory(ANGLE_1_PART), w * h - io.memory(ANGLE_2_PART)]
 }
 
-/// Takes over inertia and friction, and remembers the start values of the model.
-fn start<T: Num>(io: &mut Step<'_, T>, inputs: [usize; 3], sign: f64) {
+/// Takes over inertia and friction, and remembers the start values of the model; `rub` is the torque
+/// that the friction of the teeth takes then.
+fn start<T: Num>(io: &mut Step<'_, T>, inputs: [usize; 3], sign: f64, rub: T) {
     let [ratio, inertia, friction] = inputs.map(|input| io.input(input));
     io.set_memory(START_INERTIA, inertia);
     io.set_memory(START_FRICTION, friction);
-    let torque = ratio * io.effort(0) + io.effort(1) * sign;
+    let torque = ratio * io.effort(0) + io.effort(1) * sign - rub;
     let (angles, w) = ([io.displacement(0), io.displacement(1)], io.flow(1));
     remember(io, ratio, torque, angles, w);
 }
@@ -68,9 +69,10 @@ fn tell_inertia<T: Num>(io: &mut Step<'_, T>, ratio: T) {
 ///
 /// J·dω₂/dt = g·T₁ − T₂ − B·ω₂ by the bilinear rule;  ω₁ = −g·ω₂
 ///
-/// Inertia and viscous friction are taken over at the start. The friction of the teeth acts on a
-/// difference of speeds that is 0, so it does nothing.
-#[component("hopsan.MechanicGear", q)]
+/// Inertia and viscous friction are taken over at the start. The friction of the teeth, µ·T₁·clip((ω₁ +
+/// g·ω₂)/ω_c, ±1), acts on a difference of speeds that is 0, so it does nothing once the step is solved.
+/// Hopsan's iterations see it with ω₁ of the iteration before: its slope holds them back.
+#[component("hopsan.MechanicGear", q, constants = Iterations)]
 pub struct Gear {
     /// driving shaft
     #[port(name = "Pmr1")]
@@ -87,12 +89,15 @@ pub struct Gear {
     /// B — viscous friction at shaft 2 [N*m*s/rad]
     #[input(name = "Bg", default = "0 N*m*s/rad")]
     pub friction: f64,
-    /// µ — friction of the teeth, without effect [–]
+    /// µ — friction of the teeth, without effect on the solution [–]
     #[input(name = "myfric", default = 0.01)]
     pub teeth_friction: f64,
-    /// ω_c — speed at which that friction is full, without effect [rad/s]
+    /// ω_c — speed at which that friction is full, without effect on the solution [rad/s]
     #[input(name = "wc", default = "1 rad/s")]
     pub full_friction_speed: f64,
+    /// – — Newton iterations per step as Hopsan does them; 0 solves to convergence [–]
+    #[parameter(default = 0)]
+    pub iterations: usize,
     /// – — moment of inertia at the start [kg*m^2]
     #[memory]
     start_inertia: Memory,
@@ -113,26 +118,67 @@ pub struct Gear {
 impl Physics for Gear {
     const HAS_LAW: bool = false;
 
-    fn prepare(&self, _: &Environment) -> Result<NoConstants<f64>, Refusal> {
-        Ok(NoConstants::new())
+    fn prepare(&self, _: &Environment) -> Result<Iterations<f64>, Refusal> {
+        Ok(Iterations::new(self.iterations))
     }
 
-    fn start<T: Num>(_: &NoConstants<T>, io: &mut Step<'_, T>) {
-        start(io, [Self::RATIO, Self::INERTIA, Self::FRICTION], -1.0);
+    fn start<T: Num>(k: &Iterations<T>, io: &mut Step<'_, T>) {
+        let rub = if k.count == 0 {
+            T::zero()
+        } else {
+            let slip = io.flow(Self::P1) + io.input(Self::RATIO) * io.flow(Self::P2);
+            let rub = limit(slip / io.input(Self::FULL_FRICTION_SPEED), -T::one(), T::one());
+            io.input(Self::TEETH_FRICTION) * io.effort(Self::P1) * rub
+        };
+        start(io, [Self::RATIO, Self::INERTIA, Self::FRICTION], -1.0, rub);
     }
 
     #[inline]
-    fn step<T: Num>(_: &NoConstants<T>, io: &mut Step<'_, T>) {
-        let (ratio, gain) = (io.input(Self::RATIO), gain(io));
-        let drive = ratio * io.wave(Self::P1) - io.wave(Self::P2);
-        let impedance = ratio * ratio * io.impedance(Self::P1) + io.impedance(Self::P2);
-        let w = (gain * drive - io.memory(Self::SPEED_PART)) / (T::one() + gain * impedance);
+    fn step<T: Num>(k: &Iterations<T>, io: &mut Step<'_, T>) {
+        let ratio = io.input(Self::RATIO);
+        let w = if k.count == 0 { Self::solved(io) } else { Self::iterated(io, k.count) };
         let angles = angles(io, ratio, w);
         move_port(io, Self::P1, -(ratio * w), angles[0]);
         move_port(io, Self::P2, w, angles[1]);
         let torque = ratio * io.effort(Self::P1) - io.effort(Self::P2);
         remember(io, ratio, torque, angles, w);
         tell_inertia(io, ratio);
+    }
+}
+
+impl Gear {
+    /// Speed of shaft 2.
+    #[inline(always)]
+    fn solved<T: Num>(io: &Step<'_, T>) -> T {
+        let (ratio, gain) = (io.input(Self::RATIO), gain(io));
+        let drive = ratio * io.wave(Self::P1) - io.wave(Self::P2);
+        let impedance = ratio * ratio * io.impedance(Self::P1) + io.impedance(Self::P2);
+        (gain * drive - io.memory(Self::SPEED_PART)) / (T::one() + gain * impedance)
+    }
+
+    /// The same in Hopsan's iterations from the last step: T₁, T₂ and the angles are linear and follow
+    /// at once, ω₁ stays behind by an iteration.
+    #[inline(always)]
+    fn iterated<T: Num>(io: &Step<'_, T>, count: usize) -> T {
+        let (ratio, gain, one) = (io.input(Self::RATIO), gain(io), T::one());
+        let [c1, c2] = [Self::P1, Self::P2].map(|port| io.wave(port));
+        let [z1, z2] = [Self::P1, Self::P2].map(|port| io.impedance(port));
+        let friction = io.input(Self::TEETH_FRICTION);
+        let full = io.input(Self::FULL_FRICTION_SPEED);
+        let (mut w1, mut w, mut torque) =
+            (io.flow(Self::P1), io.flow(Self::P2), io.effort(Self::P1));
+        for weight in weights(count) {
+            let slip = (w1 + ratio * w) / full;
+            let passed = ratio - friction * limit(slip, -one, one);
+            let held = friction * torque * limit_slope(slip, -one, one) * ratio / full;
+            let drive = passed * c1 - c2 + held * w;
+            let impedance = passed * ratio * z1 + z2 + held;
+            let new = (gain * drive - io.memory(Self::SPEED_PART)) / (one + gain * impedance);
+            w += (new - w) * weight;
+            w1 = -(ratio * w);
+            torque = c1 + z1 * w1;
+        }
+        w
     }
 }
 
@@ -143,7 +189,7 @@ impl Physics for Gear {
 ///
 /// Inertia and viscous friction are taken over at the start. The angle of shaft 1 is that of the
 /// gear. The friction of the teeth is not used.
-#[component("hopsan.MechanicGearClutch", q)]
+#[component("hopsan.MechanicGearClutch", q, constants = Iterations)]
 pub struct GearClutch {
     /// driving shaft
     #[port(name = "Pmr1")]
@@ -169,6 +215,9 @@ pub struct GearClutch {
     /// ω_c — not used [rad/s]
     #[input(name = "wc", default = "1 rad/s")]
     pub unused_speed: f64,
+    /// – — Newton iterations per step as Hopsan does them; 0 solves to convergence [–]
+    #[parameter(default = 0)]
+    pub iterations: usize,
     /// – — moment of inertia at the start [kg*m^2]
     #[memory]
     start_inertia: Memory,
@@ -189,16 +238,32 @@ pub struct GearClutch {
 impl Physics for GearClutch {
     const HAS_LAW: bool = false;
 
-    fn prepare(&self, _: &Environment) -> Result<NoConstants<f64>, Refusal> {
-        Ok(NoConstants::new())
+    fn prepare(&self, _: &Environment) -> Result<Iterations<f64>, Refusal> {
+        Ok(Iterations::new(self.iterations))
     }
 
-    fn start<T: Num>(_: &NoConstants<T>, io: &mut Step<'_, T>) {
-        start(io, [Self::RATIO, Self::INERTIA, Self::FRICTION], 1.0);
+    fn start<T: Num>(_: &Iterations<T>, io: &mut Step<'_, T>) {
+        start(io, [Self::RATIO, Self::INERTIA, Self::FRICTION], 1.0, T::zero());
     }
 
     #[inline]
-    fn step<T: Num>(_: &NoConstants<T>, io: &mut Step<'_, T>) {
+    fn step<T: Num>(k: &Iterations<T>, io: &mut Step<'_, T>) {
+        let ratio = io.input(Self::RATIO);
+        let (w, held) = if k.count == 0 { Self::solved(io) } else { Self::iterated(io, k.count) };
+        let (c1, z1) = (io.wave(Self::P1), io.impedance(Self::P1));
+        let angles = angles(io, ratio, w);
+        io.set_motion(Self::P1, (held - c1) / z1, angles[0], held);
+        move_port(io, Self::P2, w, angles[1]);
+        let torque = ratio * held + io.effort(Self::P2);
+        remember(io, ratio, torque, angles, w);
+        tell_inertia(io, ratio);
+    }
+}
+
+impl GearClutch {
+    /// Speed of shaft 2 and torque of the clutch.
+    #[inline(always)]
+    fn solved<T: Num>(io: &Step<'_, T>) -> (T, T) {
         let (ratio, gain) = (io.input(Self::RATIO), gain(io));
         let (c1, z1) = (io.wave(Self::P1), io.impedance(Self::P1));
         let (c2, z2) = (io.wave(Self::P2), io.impedance(Self::P2));
@@ -215,12 +280,29 @@ impl Physics for GearClutch {
         } else {
             sticking
         };
-        let angles = angles(io, ratio, w);
-        io.set_motion(Self::P1, (held - c1) / z1, angles[0], held);
-        move_port(io, Self::P2, w, angles[1]);
-        let torque = ratio * held + io.effort(Self::P2);
-        remember(io, ratio, torque, angles, w);
-        tell_inertia(io, ratio);
+        (w, held)
+    }
+
+    /// The same in Hopsan's iterations from the last step: ω₁, T₂ and the angles are linear and follow
+    /// at once, T₁ is linear only between the limits.
+    #[inline(always)]
+    fn iterated<T: Num>(io: &Step<'_, T>, count: usize) -> (T, T) {
+        let (ratio, gain) = (io.input(Self::RATIO), gain(io));
+        let [c1, c2] = [Self::P1, Self::P2].map(|port| io.wave(port));
+        let [z1, z2] = [Self::P1, Self::P2].map(|port| io.impedance(port));
+        let (old, most) = (io.memory(Self::SPEED_PART), io.input(Self::MOST_TORQUE));
+        let (mut w, mut held) = (io.flow(Self::P2), io.effort(Self::P1));
+        for weight in weights(count) {
+            let torque = c1 - ratio * z1 * w;
+            let falls = limit_slope(torque, -most, most) * ratio * z1;
+            let torque = limit(torque, -most, most);
+            let drive = gain * (ratio * (torque + falls * w) + c2) - old;
+            let new = drive / (T::one() + gain * (ratio * falls - z2));
+            let new_held = torque - falls * (new - w);
+            w += (new - w) * weight;
+            held += (new_held - held) * weight;
+        }
+        (w, held)
     }
 }
 
@@ -432,17 +514,18 @@ mod tests {
         bench
     }
 
-    fn gear() -> Gear {
+    fn gear(iterations: usize) -> Gear {
         Gear {
             ratio: 0.0,
             inertia: 0.0,
             friction: 0.0,
             teeth_friction: 0.0,
             full_friction_speed: 0.0,
+            iterations,
         }
     }
 
-    fn clutch() -> GearClutch {
+    fn clutch(iterations: usize) -> GearClutch {
         GearClutch {
             ratio: 0.0,
             most_torque: 0.0,
@@ -450,13 +533,14 @@ mod tests {
             friction: 0.0,
             unused_friction: 0.0,
             unused_speed: 0.0,
+            iterations,
         }
     }
 
     #[test]
     fn a_gear_obeys_newton_by_the_bilinear_rule() {
         let (g, j, b) = (3.0, 2.0, 0.5);
-        let mut bench = mounted(&gear(), &[g, j, b, 0.01, 1.0]);
+        let mut bench = mounted(&gear(0), &[g, j, b, 0.01, 1.0]);
         bench.start().line(0, 40.0, 6.0).line(1, 15.0, 8.0).step();
         bench.input(1, 99.0);
         for _ in 0..50 {
@@ -478,7 +562,7 @@ mod tests {
     #[test]
     fn a_clutch_slips_at_its_largest_torque_and_sticks_below() {
         let (g, j) = (2.0, 5.0);
-        let mut bench = mounted(&clutch(), &[g, 10.0, j, 0.0, 0.0, 1.0]);
+        let mut bench = mounted(&clutch(0), &[g, 10.0, j, 0.0, 0.0, 1.0]);
         bench.start().line(0, 100.0, 4.0).line(1, 3.0, 0.5).step();
         for _ in 0..20 {
             let (w_1, net_1) = (bench.flow(1), g * bench.effort(0) + bench.effort(1));
@@ -491,6 +575,44 @@ mod tests {
         }
         bench.line(0, 5.0, 4.0).step();
         assert!((bench.flow(0) + g * bench.flow(1)).abs() < 1e-12, "it sticks");
+    }
+
+    #[test]
+    fn hopsans_iterations_of_a_gear_end_where_its_speed_stays() {
+        let run = |iterations, friction, steps| {
+            let mut bench = mounted(&gear(iterations), &[3.0, 0.2, 0.5, friction, 1.0]);
+            bench.start().line(0, 40.0, 6.0).line(1, 15.0, 8.0);
+            for _ in 0..steps {
+                bench.step();
+            }
+            bench.flow(1)
+        };
+        // linear without friction of the teeth: the first iteration is exact
+        assert!((run(2, 0.0, 5) / run(0, 0.0, 5) - 1.0).abs() < 1e-14);
+        assert!((run(2, 0.01, 5) / run(0, 0.01, 5) - 1.0).abs() > 1e-6);
+        assert!((run(2, 0.01, 500) / run(0, 0.01, 500) - 1.0).abs() < 1e-14);
+    }
+
+    #[test]
+    fn hopsans_iterations_of_a_clutch_are_exact_while_it_sticks_or_slips() {
+        let mut benches =
+            [0, 2].map(|count| mounted(&clutch(count), &[2.0, 10.0, 5.0, 0.0, 0.0, 1.0]));
+        for (wave, steps) in [(5.0, 20), (100.0, 20)] {
+            for bench in &mut benches {
+                if wave < 10.0 {
+                    bench.start();
+                }
+                bench.line(0, wave, 4.0).line(1, 3.0, 0.5);
+                for _ in 0..steps {
+                    bench.step();
+                }
+            }
+            let [solved, iterated] = &benches;
+            for port in [0, 1] {
+                assert!((solved.flow(port) - iterated.flow(port)).abs() < 1e-9);
+                assert!((solved.effort(port) - iterated.effort(port)).abs() < 1e-8);
+            }
+        }
     }
 
     #[test]

@@ -4,7 +4,7 @@
 //! Positions are limited; where one is, the speed is 10⁻⁹ of what its recursion gives.
 
 use super::body::{move_port, rubbed};
-use crate::blocks::{limit, limit_slope, solve};
+use crate::blocks::{Iterations, limit, limit_slope, solve, weights};
 use fluxline_core::component;
 use fluxline_core::component::{ComponentType, Environment, NoConstants, Physics, Refusal, Step};
 use fluxline_core::number::{Dual, Mask, Num};
@@ -16,11 +16,65 @@ pub const TYPES: &[ComponentType] = &[
     ComponentType::of::<ThreeMassLoad>(),
 ];
 
+/// One body between stops, as Hopsan's iterations see it: with N = F + R·v + M·clip(K·v, ±f),
+/// x = clip(−G_x·N − x₋), v = (−G_v·(N + k·x) − v₋), 10⁻⁹ of it at a stop. Forces at the ports are
+/// linear and follow at once.
+#[derive(Clone, Copy)]
+struct Stroke<T> {
+    /// F — what the waves push backwards.
+    push: T,
+    /// R — what the impedances add per speed.
+    impedance: T,
+    /// M — share of the dry friction.
+    friction_share: T,
+    /// K — slope of the dry friction.
+    slope: T,
+    /// f — dry friction.
+    dry: T,
+    /// G_x and G_v.
+    per_force: [T; 2],
+    /// x₋ and v₋ — old parts.
+    old: [T; 2],
+    /// k — stiffness of a spring to the ground.
+    stiffness: T,
+    /// Stops.
+    range: (T, T),
+}
+
+impl<T: Num> Stroke<T> {
+    /// Position and speed after so many iterations from the speed of the last step, and from what
+    /// the forces at the ports pushed then.
+    #[inline(always)]
+    fn iterated(&self, count: usize, v: T, push: T) -> (T, T) {
+        let Self { slope, dry, stiffness, friction_share, .. } = *self;
+        let ([per_x, per_v], [old_x, old_v], (low, high)) = (self.per_force, self.old, self.range);
+        let (mut x, mut v, mut push) = (T::zero(), v, push);
+        for weight in weights(count) {
+            let rub = limit(slope * v, -dry, dry);
+            let steep = limit_slope(slope * v, -dry, dry) * slope;
+            let net = push + friction_share * rub;
+            let free = -(per_x * net) - old_x;
+            let (held, share) = (limit(free, low, high), limit_slope(free, low, high));
+            // N = a + d·v at the new speed
+            let a = self.push + friction_share * (rub - steep * v);
+            let d = self.impedance + friction_share * steep;
+            let spring = stiffness * share * per_x;
+            let drive = per_v * (a + stiffness * held - spring * (a - net)) + old_v;
+            let new_v = -(share * drive) / (T::one() + share * per_v * d * (T::one() - spring));
+            let new_x = held - share * per_x * (a + d * new_v - net);
+            x += (new_x - x) * weight;
+            v += (new_v - v) * weight;
+            push = self.push + self.impedance * v;
+        }
+        (x, v)
+    }
+}
+
 /// Mass with a spring to the ground, dry and viscous friction and end stops.
 ///
 /// m·d²x/dt² = F₁ − F₂ − k·x − b·v − clip(b_fc·m·v/T, ±f_c): the position by its own recursion over
 /// two steps, the speed by the bilinear rule; f_s = k·x
-#[component("hopsan.MechanicMkcload1D", q)]
+#[component("hopsan.MechanicMkcload1D", q, constants = Iterations)]
 pub struct MassSpringLoad {
     /// rear end
     #[port(name = "Pm1")]
@@ -52,6 +106,9 @@ pub struct MassSpringLoad {
     /// x_max — front stop [m]
     #[input(name = "xmax", default = "1 m")]
     pub front_stop: f64,
+    /// – — Newton iterations per step as Hopsan does them; 0 solves to convergence [–]
+    #[parameter(default = 0)]
+    pub iterations: usize,
     /// – — old part of the position [m]
     #[memory]
     position_part: Memory,
@@ -108,11 +165,11 @@ impl MassSpringLoad {
 impl Physics for MassSpringLoad {
     const HAS_LAW: bool = false;
 
-    fn prepare(&self, _: &Environment) -> Result<NoConstants<f64>, Refusal> {
-        Ok(NoConstants::new())
+    fn prepare(&self, _: &Environment) -> Result<Iterations<f64>, Refusal> {
+        Ok(Iterations::new(self.iterations))
     }
 
-    fn start<T: Num>(_: &NoConstants<T>, io: &mut Step<'_, T>) {
+    fn start<T: Num>(_: &Iterations<T>, io: &mut Step<'_, T>) {
         let push = io.effort(Self::P2) - io.effort(Self::P1);
         let (x, v) = (io.displacement(Self::P2), io.flow(Self::P2));
         // twice, so that both old parts of the position are those of the start
@@ -121,7 +178,7 @@ impl Physics for MassSpringLoad {
     }
 
     #[inline]
-    fn step<T: Num>(_: &NoConstants<T>, io: &mut Step<'_, T>) {
+    fn step<T: Num>(constants: &Iterations<T>, io: &mut Step<'_, T>) {
         let (t, k) = (io.dt, io.input(Self::STIFFNESS));
         let push = io.wave(Self::P2) - io.wave(Self::P1);
         let impedance = io.impedance(Self::P1) + io.impedance(Self::P2);
@@ -130,21 +187,38 @@ impl Physics for MassSpringLoad {
         let old_position = io.memory(Self::POSITION_PART) + io.memory(Self::POSITION_PART_2);
         let old_speed = io.memory(Self::SPEED_PART);
         let (low, high) = (io.input(Self::REAR_STOP), io.input(Self::FRONT_STOP));
-        // free of the stops: the position is linear in the speed and goes into its recursion
-        let gain = by_speed.recip() * t;
-        let free_gain = gain * (T::one() - k * (t * t) / by_position);
-        let p = gain * k * old_position - free_gain * push - old_speed;
-        let v = rubbed(p, free_gain * impedance, free_gain, slope, dry);
-        let resisting = push + impedance * v + limit(slope * v, -dry, dry);
-        let x = limit(-(resisting * (t * t) / by_position) - old_position, low, high);
-        let share = limit_slope(x, low, high);
-        let held = share.lt(T::one());
-        let v = if held.any() {
-            let p = (-(gain * (push + k * x)) - old_speed) * share;
-            let gain = gain * share;
-            T::select(held, rubbed(p, gain * impedance, gain, slope, dry), v)
+        let (x, v) = if constants.count == 0 {
+            // free of the stops: the position is linear in the speed and goes into its recursion
+            let gain = by_speed.recip() * t;
+            let free_gain = gain * (T::one() - k * (t * t) / by_position);
+            let p = gain * k * old_position - free_gain * push - old_speed;
+            let v = rubbed(p, free_gain * impedance, free_gain, slope, dry);
+            let resisting = push + impedance * v + limit(slope * v, -dry, dry);
+            let x = limit(-(resisting * (t * t) / by_position) - old_position, low, high);
+            let share = limit_slope(x, low, high);
+            let held = share.lt(T::one());
+            let v = if held.any() {
+                let p = (-(gain * (push + k * x)) - old_speed) * share;
+                let gain = gain * share;
+                T::select(held, rubbed(p, gain * impedance, gain, slope, dry), v)
+            } else {
+                v
+            };
+            (x, v)
         } else {
-            v
+            let stroke = Stroke {
+                push,
+                impedance,
+                friction_share: T::one(),
+                slope,
+                dry,
+                per_force: [by_position.recip() * (t * t), by_speed.recip() * t],
+                old: [old_position, old_speed],
+                stiffness: k,
+                range: (low, high),
+            };
+            let pushed = io.effort(Self::P2) - io.effort(Self::P1);
+            stroke.iterated(constants.count, io.flow(Self::P2), pushed)
         };
         move_port(io, Self::P1, -v, -x);
         move_port(io, Self::P2, v, x);
@@ -167,7 +241,7 @@ impl Physics for MassSpringLoad {
 ///
 /// The force at port 1 is taken with the speed of port 2. The viscous friction b_L is not used. Takes
 /// one step at the start.
-#[component("hopsan.MechanicM2load1D", q)]
+#[component("hopsan.MechanicM2load1D", q, constants = Iterations)]
 pub struct TwoMassLoad {
     /// rear mass
     #[port(name = "Pm1")]
@@ -205,6 +279,9 @@ pub struct TwoMassLoad {
     /// x_pmax — largest distance [m]
     #[input(name = "xpmax", default = "1 m")]
     pub most_distance: f64,
+    /// – — Newton iterations per step as Hopsan does them; 0 solves to convergence [–]
+    #[parameter(default = 0)]
+    pub iterations: usize,
     /// – — old part of the speed between both [m/s]
     #[memory]
     speed_part: Memory,
@@ -269,11 +346,11 @@ impl TwoMassLoad {
 impl Physics for TwoMassLoad {
     const HAS_LAW: bool = false;
 
-    fn prepare(&self, _: &Environment) -> Result<NoConstants<f64>, Refusal> {
-        Ok(NoConstants::new())
+    fn prepare(&self, _: &Environment) -> Result<Iterations<f64>, Refusal> {
+        Ok(Iterations::new(self.iterations))
     }
 
-    fn start<T: Num>(constants: &NoConstants<T>, io: &mut Step<'_, T>) {
+    fn start<T: Num>(constants: &Iterations<T>, io: &mut Step<'_, T>) {
         let pair = Pair {
             x: io.displacement(Self::P3),
             v: io.flow(Self::P3),
@@ -287,7 +364,7 @@ impl Physics for TwoMassLoad {
     }
 
     #[inline]
-    fn step<T: Num>(_: &NoConstants<T>, io: &mut Step<'_, T>) {
+    fn step<T: Num>(constants: &Iterations<T>, io: &mut Step<'_, T>) {
         let (m1, m2, t) = (io.input(Self::MASS_1), io.input(Self::MASS_2), io.dt);
         let (sum, product) = (m1 + m2, m1 * m2);
         let [c1, c2, c3] = [Self::P1, Self::P2, Self::P3].map(|port| io.wave(port));
@@ -303,18 +380,36 @@ impl Physics for TwoMassLoad {
         let gain = product.recip() * (0.5 * t);
         let (slope, dry) = (Self::slope(io), io.input(Self::DRY_FRICTION));
         let (low, high) = (-io.input(Self::MOST_DISTANCE), -io.input(Self::LEAST_DISTANCE));
-        let p = -(gain * apart) - io.memory(Self::SPEED_PART);
-        let v = rubbed(p, gain * damping, gain * sum, slope, dry);
-        let net = apart + damping * v + sum * limit(slope * v, -dry, dry);
         let old = io.memory(Self::POSITION_PART) + io.memory(Self::POSITION_PART_2);
-        let x = limit(-(net * gain * (0.5 * t)) - old, low, high);
-        let share = limit_slope(x, low, high);
-        let held = share.lt(T::one());
-        let v = if held.any() {
-            let gain = gain * share;
-            T::select(held, rubbed(p * share, gain * damping, gain * sum, slope, dry), v)
+        let (x, v) = if constants.count == 0 {
+            let p = -(gain * apart) - io.memory(Self::SPEED_PART);
+            let v = rubbed(p, gain * damping, gain * sum, slope, dry);
+            let net = apart + damping * v + sum * limit(slope * v, -dry, dry);
+            let x = limit(-(net * gain * (0.5 * t)) - old, low, high);
+            let share = limit_slope(x, low, high);
+            let held = share.lt(T::one());
+            let v = if held.any() {
+                let gain = gain * share;
+                T::select(held, rubbed(p * share, gain * damping, gain * sum, slope, dry), v)
+            } else {
+                v
+            };
+            (x, v)
         } else {
-            v
+            let stroke = Stroke {
+                push: apart,
+                impedance: damping,
+                friction_share: sum,
+                slope,
+                dry,
+                per_force: [gain * (0.5 * t), gain],
+                old: [old, io.memory(Self::SPEED_PART)],
+                stiffness: T::zero(),
+                range: (low, high),
+            };
+            let [f1, f2, f3] = [Self::P1, Self::P2, Self::P3].map(|port| io.effort(port));
+            let pushed = sum * f3 - m1 * f2 - m2 * f1;
+            stroke.iterated(constants.count, io.flow(Self::P3), pushed)
         };
         let common_v = a + b * v;
         let common_x = common_v * (0.5 * t) - io.memory(Self::COMMON_POSITION_PART);
@@ -657,7 +752,7 @@ mod tests {
         bench
     }
 
-    fn sprung() -> MassSpringLoad {
+    fn sprung(iterations: usize) -> MassSpringLoad {
         MassSpringLoad {
             mass: 0.0,
             friction: 0.0,
@@ -666,13 +761,14 @@ mod tests {
             steepness: 0.0,
             rear_stop: 0.0,
             front_stop: 0.0,
+            iterations,
         }
     }
 
     #[test]
     fn each_step_of_a_sprung_load_satisfies_both_recursions() {
         let (m, b, k, fc) = (10.0, 40.0, 2000.0, 25.0);
-        let mut bench = mounted(&sprung(), &[m, b, k, fc, 1.0, -9.0, 9.0]);
+        let mut bench = mounted(&sprung(0), &[m, b, k, fc, 1.0, -9.0, 9.0]);
         bench.state.bonds[1].displacement = 0.02;
         bench.start();
         let mut last = Vec::new();
@@ -698,7 +794,7 @@ mod tests {
 
     #[test]
     fn a_sprung_load_rests_while_friction_is_enough_and_stops_at_its_stop() {
-        let mut bench = mounted(&sprung(), &[10.0, 0.0, 0.0, 25.0, 1.0, 0.0, 0.1]);
+        let mut bench = mounted(&sprung(0), &[10.0, 0.0, 0.0, 25.0, 1.0, 0.0, 0.1]);
         bench.state.bonds[1].displacement = 0.05;
         bench.start().line(0, 24.0, 0.0);
         for _ in 0..1000 {
@@ -713,9 +809,8 @@ mod tests {
         assert!(bench.flow(1).abs() < 1e-8);
     }
 
-    #[test]
-    fn two_masses_keep_the_law_of_their_common_motion_and_of_their_distance() {
-        let load = TwoMassLoad {
+    fn pair(iterations: usize) -> TwoMassLoad {
+        TwoMassLoad {
             mass_1: 0.0,
             mass_2: 0.0,
             unused_friction: 0.0,
@@ -723,9 +818,57 @@ mod tests {
             steepness: 0.0,
             least_distance: 0.0,
             most_distance: 0.0,
-        };
+            iterations,
+        }
+    }
+
+    #[test]
+    fn hopsans_iterations_are_exact_for_loads_that_slide_between_their_stops() {
+        let inputs = [10.0, 40.0, 2000.0, 25.0, 1.0, -9.0, 9.0];
+        let mut sprung = [0, 2].map(|count| mounted(&sprung(count), &inputs));
+        let inputs = [30.0, 20.0, 0.0, 4.0, 1.0, -9.0, 9.0];
+        let mut pairs = [0, 2].map(|count| mounted(&pair(count), &inputs));
+        for bench in &mut sprung {
+            bench.state.bonds[0].flow = -1.0;
+            bench.state.bonds[1].flow = 1.0;
+            bench.start().line(0, 120.0, 15.0).line(1, 5.0, 6.0);
+        }
+        for bench in &mut pairs {
+            bench.state.bonds[2].flow = 1.0;
+            bench.line(0, 70.0, 3.0).line(1, 20.0, 5.0).line(2, -10.0, 8.0).start();
+        }
+        for _ in 0..50 {
+            for bench in &mut sprung {
+                bench.step();
+            }
+            for bench in &mut pairs {
+                bench.step();
+            }
+            assert!((sprung[0].flow(1) - sprung[1].flow(1)).abs() < 1e-9);
+            assert!((pairs[0].flow(0) - pairs[1].flow(0)).abs() < 1e-9);
+            assert!((pairs[0].flow(2) - pairs[1].flow(2)).abs() < 1e-9);
+        }
+        assert!(sprung[0].flow(1) > 0.1 && pairs[0].flow(2) > 0.1);
+    }
+
+    #[test]
+    fn hopsans_iterations_leave_a_stop_by_a_third_of_a_billionth_of_a_change_of_force() {
+        let (m, more) = (10.0, 500.0);
+        let mut bench = mounted(&sprung(2), &[m, 0.0, 0.0, 25.0, 1.0, 0.0, 1.0]);
+        bench.start().line(0, -1000.0, 0.0);
+        for _ in 0..20 {
+            bench.step();
+        }
+        assert!(bench.state.bonds[1].displacement.abs() < 1e-25);
+        bench.line(0, -1000.0 - more, 0.0).step();
+        let left = -0.33 * 1e-9 * DT * DT / (4.0 * m) * more;
+        assert!((bench.state.bonds[1].displacement / left - 1.0).abs() < 1e-6);
+    }
+
+    #[test]
+    fn two_masses_keep_the_law_of_their_common_motion_and_of_their_distance() {
         let (m1, m2, fc) = (30.0, 20.0, 4.0);
-        let mut bench = mounted(&load, &[m1, m2, 0.0, fc, 1.0, 0.0, 1.0]);
+        let mut bench = mounted(&pair(0), &[m1, m2, 0.0, fc, 1.0, 0.0, 1.0]);
         bench.state.bonds[2].displacement = -0.5;
         bench.start().line(0, 70.0, 3.0).line(1, 20.0, 5.0).line(2, 10.0, 8.0);
         let (sum, product) = (m1 + m2, m1 * m2);

@@ -35,12 +35,21 @@ mod tests {
     use fluxline_core::state::Bond;
     use fluxline_core::testing::{Noise, assert_lanes_give_the_bits_of_scalars};
 
-    /// Four components with parameters of their own, under waves that stop, free and turn them.
+    /// Solved to convergence, and where it is implicit in Hopsan's iterations.
     fn lanes_agree<M: Physics>() {
+        lanes_agree_in::<M>(0);
+        if M::DECLARATION.parameter("iterations").is_some() {
+            lanes_agree_in::<M>(2);
+        }
+    }
+
+    /// Four components with parameters of their own, under waves that stop, free and turn them.
+    fn lanes_agree_in<M: Physics>(iterations: usize) {
         let component = |lane: usize| {
             let value = |(i, parameter): (usize, &fluxline_core::declare::Parameter)| {
                 match parameter.kind {
                     Kind::Quantity => Value::Number(0.5 + 0.1 * (lane + i) as f64),
+                    Kind::Integer => Value::Number(iterations as f64),
                     _ => Value::Switch(lane.is_multiple_of(2)),
                 }
             };
@@ -71,6 +80,7 @@ mod tests {
         lanes_agree::<super::friction::InertiaWithCoulombFriction>();
         lanes_agree::<super::load::MassSpringLoad>();
         lanes_agree::<super::load::TwoMassLoad>();
+        lanes_agree::<super::gear::Gear>();
         lanes_agree::<super::gear::GearClutch>();
         lanes_agree::<super::gear::BallScrew>();
         lanes_agree::<super::source::FreeLengthWall>();
