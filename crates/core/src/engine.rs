@@ -292,7 +292,7 @@ pub fn profile(plan: &Plan, state: &mut State<f64>, steps: u64) -> Vec<Cost> {
             let seconds = begin.elapsed().as_secs_f64();
             match costs.get_mut(index) {
                 Some(cost) => cost.seconds += seconds,
-                None if group.len() > 0 => costs.push(Cost {
+                None if !group.is_empty() => costs.push(Cost {
                     component: group.wiring(0).component,
                     members: group.len(),
                     seconds,
