@@ -120,7 +120,20 @@ fn models_agree_with_the_program_they_come_from() {
     }
     let within = |limit: f64| worst.iter().filter(|(deviation, _)| *deviation <= limit).count();
     println!("{} models: {} within 0.01 %, {} within 1 %", worst.len(), within(1e-4), within(1e-2));
+    for (deviation, text) in worst.iter().filter(|(deviation, _)| *deviation > 1e-4) {
+        let known = EXCEPTIONS.iter().find(|(name, ..)| text.contains(name));
+        let Some((_, limit)) = known else { panic!("{deviation:.2e}  {text}") };
+        assert!(deviation <= limit, "{deviation:.2e} is more than is explained  {text}");
+    }
 }
+
+/// Models that deviate by more than 0.01 %, and how far: the book, "Models from Hopsan", has the
+/// causes.
+const EXCEPTIONS: &[(&str, f64)] = &[
+    ("Aircraft6DOFSTest", 6.5e-3),
+    ("HydraulicPressureReliefValveGTest", 3.6e-2),
+    ("HydraulicPressueReliefValveTest", 9.8e-2),
+];
 
 /// Hopsan leaves a relief valve that opens fast after two iterations; ours is solved. Told to do the
 /// same, it gives the same: nothing but the unfinished iteration lies between the two.
