@@ -444,6 +444,26 @@ fn the_start_values_of_the_side_that_stores_win() {
 }
 
 #[test]
+fn at_the_border_of_a_system_that_stores_the_start_values_are_those_of_the_system() {
+    let spring = |force: &str| {
+        part("MechanicTranslationalSpring", "Spring", &[("P1#Force", force), ("P2#Force", force)])
+    };
+    let inside = |head: &str| {
+        let objects = [port("left"), port("right"), spring("5")];
+        let connections = ["left > Spring.P1", "right > Spring.P2"];
+        nested("Subsystem", "Store", head, &content(&objects, &connections))
+    };
+    let whole = |head: &str| {
+        let walls = ["A", "B"].map(|name| part("MechanicFixedPosition", name, &[]));
+        model(&[inside(head), walls.concat()], &["A.Pm1 > Store.left", "B.Pm1 > Store.right"])
+    };
+    // By default a system's ports start without force, whatever the spring says.
+    assert_eq!(after(&whole(""), 1, "Store$Spring#P1#Force"), 0.0);
+    let given = parameters(&[("left#Force", "7"), ("right#Force", "7")]);
+    assert_eq!(after(&whole(&given), 1, "Store$Spring#P1#Force"), 7.0);
+}
+
+#[test]
 fn an_output_starts_at_its_start_value() {
     let text = model(
         &[

@@ -138,7 +138,27 @@ struct Spot<'a> {
     shared: &'a Shared<'a>,
     /// Folder that files are looked for in.
     folder: &'a Path,
+    /// Ports at the border of its system.
+    borders: &'a Borders,
+    /// Its place among the objects.
+    index: usize,
 }
+
+/// Ports of components at the border of a system that stores, by object and port: the start values
+/// that the system gives them.
+type Borders = HashMap<(usize, String), Vec<Evaluated>>;
+
+/// Types that start from their own values even where a system around them has others.
+const START_FROM_THEIR_OWN: &[&str] = &[
+    "ElectricCapacitanceMultiPort",
+    "HydraulicCylinderC",
+    "HydraulicFourChamberPiston",
+    "HydraulicMachineC",
+    "HydraulicSpringLoadedPistonC",
+    "HydraulicTLMlossless",
+    "HydraulicVolume",
+    "HydraulicVolumeMultiPort",
+];
 
 /// A parameter of a system as the circuit file has it: its unit, when all who use it agree.
 type Shared<'m> = HashMap<&'m str, Option<&'static str>>;
@@ -224,6 +244,7 @@ impl Writer<'_> {
             gates.extend(gated.map(|gate| (gate.object, source.text.as_str())));
         }
 
+        let borders = self.borders(system, values, &nets);
         let shared = self.shared_parameters(system, values);
         self.parameters(system, values, prefix, &shared);
         let mut order: Vec<usize> = (0..system.objects.len()).collect();
@@ -242,8 +263,16 @@ impl Writer<'_> {
                     let driven = driven.get(&index).unwrap_or(&nothing);
                     let is_connected = connected.contains(&index);
                     let folder = &system.folder;
-                    let place =
-                        Spot { path, prefix, driven, is_connected, shared: &shared, folder };
+                    let place = Spot {
+                        path,
+                        prefix,
+                        driven,
+                        is_connected,
+                        shared: &shared,
+                        folder,
+                        borders: &borders,
+                        index,
+                    };
                     let given = match values.objects.get(index) {
                         Some(ObjectValues::Component(given)) => &given[..],
                         _ => &[],
@@ -296,6 +325,39 @@ impl Writer<'_> {
             _ if domain(Domain::Translational) || domain(Domain::Rotational) => (4, "mechanics"),
             _ => (6, "others"),
         }
+    }
+
+    /// Start values that a nested system gives to ports at its border: those of its own ports, where
+    /// all that it shows to the outside are ports of components that store.
+    fn borders(&self, system: &System, values: &SystemValues, nets: &nets::Nets) -> Borders {
+        let mut borders = Borders::new();
+        for (name, offer) in &nets.offers {
+            let Some((End::Power, target)) =
+                offer.names.first().map(|(_, kind)| *kind).zip(offer.targets.first())
+            else {
+                continue;
+            };
+            let member = nets.nodes.iter().flatten().find(|member| member.text == *target);
+            let Some(member) = member else { continue };
+            let typename = match &system.objects[member.object] {
+                Object::Component(component) => &component.typename,
+                _ => return Borders::new(),
+            };
+            let declaration = declaration(self.registry, typename);
+            if declaration.is_none_or(|found| found.causality != Causality::C) {
+                return Borders::new();
+            }
+            if START_FROM_THEIR_OWN.contains(&typename.as_str()) {
+                continue;
+            }
+            let starts = values.start_values.iter().filter_map(|start| {
+                let (port, variable) = start.name.split_once('#')?;
+                let inside = format!("{}#{variable}", member.port);
+                (port == name).then(|| Evaluated { name: inside, ..start.clone() })
+            });
+            borders.insert((member.object, member.port.clone()), starts.collect());
+        }
+        borders
     }
 
     /// Parameters of a system that components use by name, with the unit they take it in.
@@ -421,7 +483,7 @@ impl Writer<'_> {
             }
         }
         self.file_contents(component, declaration, &by_name, spot);
-        let starts = self.start_values(declaration, given);
+        let starts = self.start_values(declaration, given, spot);
         if !starts.is_empty() {
             let _ = writeln!(self.out, "start_values = {{ {} }}", starts.join(", "));
         }
@@ -522,10 +584,17 @@ impl Writer<'_> {
         &mut self,
         declaration: &'static Declaration,
         given: &[Evaluated],
+        spot: &Spot,
     ) -> Vec<String> {
         let mut outputs = Vec::new();
         let mut ports: BTreeMap<usize, Vec<String>> = BTreeMap::new();
-        for given in given {
+        // At the border of a system that stores, the system's start values take the place of these.
+        let border = |port: &str| spot.borders.get(&(spot.index, port.to_owned()));
+        let is_own = |given: &&Evaluated| {
+            !given.name.split_once('#').is_some_and(|(port, _)| border(port).is_some())
+        };
+        let from_system = declaration.ports.iter().filter_map(|port| border(port.name)).flatten();
+        for given in given.iter().filter(is_own).chain(from_system) {
             let Some((port, variable)) = given.name.split_once('#') else { continue };
             let Value::Number(value) = given.value else { continue };
             if variable == "Value"

@@ -242,7 +242,7 @@ impl Physics for ThrustAttitudeControl {
 /// Leads to a place on the earth while it is switched on.
 ///
 /// With east e = R·Δlon·cos(lat) and north n = R·Δlat:  distance √(e² + n²), heading atan2(e, n);
-/// reached = s·[distance < tolerance]; all references are multiplied by s.
+/// reached = s where distance < tolerance, else 0; all references are multiplied by s.
 #[component("hopsan.SignalWaypoint", s)]
 pub struct Waypoint {
     /// s — 1 while it leads [–]
