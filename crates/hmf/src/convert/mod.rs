@@ -591,7 +591,7 @@ impl Writer<'_> {
         // At the border of a system that stores, the system's start values take the place of these.
         let border = |port: &str| spot.borders.get(&(spot.index, port.to_owned()));
         let is_own = |given: &&Evaluated| {
-            !given.name.split_once('#').is_some_and(|(port, _)| border(port).is_some())
+            given.name.split_once('#').is_none_or(|(port, _)| border(port).is_none())
         };
         let from_system = declaration.ports.iter().filter_map(|port| border(port.name)).flatten();
         for given in given.iter().filter(is_own).chain(from_system) {
