@@ -4,6 +4,7 @@ use crate::engine::{self, Offence};
 use crate::monitor::{Tally, Verdict};
 use crate::plan::Plan;
 use crate::recorder::Recorder;
+use crate::settings::Convention;
 use crate::state::State;
 use crate::variables::{Location, Variable};
 
@@ -127,7 +128,8 @@ pub fn run(
             ended = Ended::Diverged(divergence);
             break;
         }
-        if state.faults.unconverged > 0 {
+        // Hopsan goes on whatever is left; such a model is told about it in the end.
+        if state.faults.unconverged > 0 && plan.convention == Convention::Fluxline {
             let component = plan.name(state.faults.first_component.saturating_sub(1)).to_owned();
             ended = Ended::Unconverged { component, time: time_of(state.faults.first_step) };
             break;

@@ -297,7 +297,8 @@ const TOLERANCE: f64 = 1e-12;
 /// Solves f(x) = 0 for N unknowns by Newton's method with exact derivatives, to convergence.
 ///
 /// `scale` says what size of each unknown counts as small. A lane that has settled stays as it is, so
-/// that lanes give the bits of scalars.
+/// that lanes give the bits of scalars. Where there is no solution near the last one, Hopsan's
+/// iterations count, and the step is reported.
 pub fn solve<T: Num, const N: usize>(
     io: &mut Step<'_, T>,
     guess: [T; N],
@@ -321,7 +322,8 @@ pub fn solve<T: Num, const N: usize>(
         }
     }
     io.unconverged();
-    x
+    let fallback = iterated(HOPSANS_ITERATIONS, guess, &f);
+    std::array::from_fn(|i| T::select(settled, x[i], fallback[i]))
 }
 
 /// Constants of an implicit type: how it is solved.
@@ -362,9 +364,21 @@ pub fn solve_in<T: Num, const N: usize>(
     if iterations == 0 {
         return solve(io, guess, scale, f);
     }
+    iterated(iterations, guess, &f)
+}
+
+/// Iterations that Hopsan's generated components do.
+const HOPSANS_ITERATIONS: usize = 2;
+
+/// So many iterations of Newton's method, each by its weight.
+fn iterated<T: Num, const N: usize>(
+    iterations: usize,
+    guess: [T; N],
+    f: &impl Fn(&[Dual<T>; N]) -> [Dual<T>; N],
+) -> [T; N] {
     let mut x = guess;
     for weight in weights(iterations) {
-        let change = newton_change(&x, &f);
+        let change = newton_change(&x, f);
         for i in 0..N {
             x[i] -= change[i] * weight;
         }

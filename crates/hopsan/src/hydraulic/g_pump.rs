@@ -201,7 +201,9 @@ impl Physics for ControlledPump {
         bond.effort = pilot;
         io.set_output(Self::PUMPED, flow);
         io.set_output(Self::RATE, rate);
-        io.set_output(Self::SETTING, flow / k.flows.1);
+        // A pump that stands still has no setting; Hopsan's is 0/0.
+        let stands = k.flows.1.abs().le(T::zero());
+        io.set_output(Self::SETTING, T::select(stands, T::zero(), flow / k.flows.1));
     }
 }
 
