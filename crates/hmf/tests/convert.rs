@@ -335,6 +335,20 @@ fn what_has_no_counterpart_is_kept_as_data() {
 }
 
 #[test]
+fn what_a_scope_shows_becomes_a_plot() {
+    let objects = [
+        part("SignalSineWave", "Wave", &[]),
+        part("SignalGain", "Gain", &[("k", "2")]),
+        part("SignalSink", "Scope", &[]),
+    ];
+    let connections = ["Wave.out > Gain.in", "Scope.in > Gain.out", "Wave.out > Scope.in"];
+    let text = converted(&model(&objects, &connections)).text;
+    let plot =
+        "[[plot]]\ntitle = \"Scope\"\nvariables = [\"Wave#out#Value\", \"Gain#out#Value\"]\n";
+    assert!(text.contains(plot), "{text}");
+}
+
+#[test]
 fn the_place_in_a_drawing_is_kept() {
     let pose = "<hopsangui><pose x='12.5' y='-3' a='90' flipped='true'/></hopsangui>";
     let gain = format!("<component typename='SignalGain' name='Gain'>{pose}</component>");

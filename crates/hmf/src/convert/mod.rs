@@ -90,6 +90,7 @@ pub fn convert(
         step: model.root.times.step,
         unsupported: BTreeMap::new(),
         skipped: Vec::new(),
+        scopes: Vec::new(),
     };
     writer.root(model, &values.root);
     writer.report_unsupported();
@@ -114,6 +115,8 @@ struct Writer<'a> {
     unsupported: BTreeMap<String, (usize, Span, String)>,
     /// Components left out because nothing is connected to them: name, type, whole element.
     skipped: Vec<(String, String, Span)>,
+    /// What the model's scopes show, by the place of the scope: its name, and the variables.
+    scopes: Vec<(String, Vec<String>)>,
 }
 
 /// Where a system stands.
@@ -187,6 +190,36 @@ impl Writer<'_> {
             }
         }
         self.system(system, values, &Around { path: "", prefix: "", step: times.step });
+        for (name, variables) in std::mem::take(&mut self.scopes) {
+            let variables: Vec<String> = variables.iter().map(|name| quoted(name)).collect();
+            let (title, list) = (quoted(&name), variables.join(", "));
+            let _ = writeln!(self.out, "\n[[plot]]\ntitle = {title}\nvariables = [{list}]");
+        }
+    }
+
+    /// Notes what the scopes of a system show: they become plots.
+    fn scopes(&mut self, system: &System, path: &str, nets: &nets::Nets) {
+        let mut shown: BTreeMap<usize, Vec<String>> = BTreeMap::new();
+        for node in &nets.nodes {
+            for member in node.iter().filter(|member| member.kind == End::Input) {
+                let is_scope = matches!(&system.objects[member.object],
+                    Object::Component(component) if component.typename == "SignalSink");
+                if !is_scope {
+                    continue;
+                }
+                // The name of what is shown tells more than that of the scope.
+                let source = node.iter().find(|m| m.kind == End::Output).unwrap_or(member);
+                let name = join(path, system.objects[source.object].name());
+                let variable = format!("{name}#{}#Value", source.port);
+                let all = shown.entry(member.object).or_default();
+                if !all.contains(&variable) {
+                    all.push(variable);
+                }
+            }
+        }
+        for (object, variables) in shown {
+            self.scopes.push((join(path, system.objects[object].name()), variables));
+        }
     }
 
     /// Writes a system and all within it; gives what it offers to the outside.
@@ -235,6 +268,8 @@ impl Writer<'_> {
         for connection in &system.connections {
             connected.extend([connection.start.object, connection.end.object]);
         }
+
+        self.scopes(system, path, &nets);
 
         // What switches each conditional sub-system.
         let mut gates: HashMap<usize, &str> = HashMap::new();
