@@ -1,9 +1,11 @@
-//! Imported model files all the way: any bytes become a circuit that can be planned, or are refused
-//! with a message that can be shown.
+//! Imported model files all the way: any bytes become a circuit that can be planned and stepped, or
+//! are refused with a message that can be shown.
 #![no_main]
 
 use fluxline_core::circuit::Registry;
 use fluxline_core::plan::Plan;
+use fluxline_core::recorder::{Recorder, Sampling};
+use fluxline_core::run;
 use fluxline_hmf::convert::{RegistryTypes, convert};
 use fluxline_hmf::{evaluate, load_bytes};
 use libfuzzer_sys::fuzz_target;
@@ -11,6 +13,9 @@ use std::path::Path;
 use std::sync::LazyLock;
 
 static REGISTRY: LazyLock<Registry> = LazyLock::new(|| Registry::new(fluxline_hopsan::types()));
+
+/// Steps that are taken.
+const STEPS: u64 = 20;
 
 fuzz_target!(|bytes: &[u8]| {
     // Files that a model names are not to be looked for outside.
@@ -36,5 +41,10 @@ fuzz_target!(|bytes: &[u8]| {
     if let Some(circuit) = &read.circuit {
         let planned = Plan::of(circuit, registry);
         let _ = planned.problems.render(&read.sources, false, 100);
+        if let Some(plan) = planned.plan {
+            let mut state = plan.initial.clone();
+            let mut recorder = Recorder::new(Vec::new(), Sampling::Every(1), STEPS);
+            run::run(&plan, &mut state, STEPS, &mut recorder, true, |_| true);
+        }
     }
 });
