@@ -1,5 +1,5 @@
 //! What the tests share: a few types, and short ways to a value.
-#![allow(dead_code)]
+#![allow(dead_code, reason = "each test program uses a part of it")]
 
 use fluxline_diagnostics::{Code, Diagnostics};
 use fluxline_hmf::{
