@@ -336,14 +336,17 @@ mod tests {
             prop_assert!(one.min(other) - slack <= q && q <= one.max(other) + slack, "{one} {q} {other}");
         }
 
+        /// There is one solution where only the end that takes the oil is soft: its back pressure
+        /// shuts the valve. At a soft end that gives it, the falling pressure opens the valve further,
+        /// and several openings may satisfy the law.
         #[test]
         fn piloted_valve_equals_the_generic_step(
-            c1 in 0.0..20e5f64, c2 in 0.0..20e5f64, pilot in 0.0..20e5f64, z1 in 0.0..1e9f64,
+            c1 in 0.0..20e5f64, c2 in 0.0..20e5f64, pilot in 0.0..20e5f64, z in 0.0..1e9f64,
         ) {
-            // a stiff outlet has one solution only
+            let (z1, z2) = if c1 > c2 { (0.0, z) } else { (z, 0.0) };
             agrees_with_the_generic_step(|| {
                 let mut bench = Bench::new(&piloted(), 1e-4);
-                bench.line(0, c1, z1).line(1, c2, 0.0).line(2, pilot, 0.0);
+                bench.line(0, c1, z1).line(1, c2, z2).line(2, pilot, 0.0);
                 bench
             }, 1e-8)?;
         }
