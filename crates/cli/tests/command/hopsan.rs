@@ -406,3 +406,28 @@ fn a_validation_that_cannot_be_done_says_why() {
     }
     assert_eq!(bench.fluxline(&["validate", "position_servo.hmf"]).code, 2);
 }
+
+/// Every validation file of the compatibility set, by the rule of the program it comes from.
+#[test]
+fn all_validation_files_of_the_compatibility_set_pass() {
+    let given = std::env::var_os("FLUXLINE_SHARED").map(std::path::PathBuf::from);
+    let beside = || std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared");
+    let models = given.unwrap_or_else(beside).join("hopsan/models");
+    let Ok(folders) = std::fs::read_dir(&models) else {
+        eprintln!("skipped: the compatibility set is not there");
+        return;
+    };
+    let bench = Bench::new();
+    let files = folders
+        .filter_map(|folder| std::fs::read_dir(folder.ok()?.path()).ok())
+        .flatten()
+        .filter_map(|file| Some(file.ok()?.path()))
+        .filter(|path| path.extension().is_some_and(|ending| ending == "hvc"));
+    let mut count = 0;
+    for file in files {
+        let said = bench.fluxline(&["validate", &file.to_string_lossy()]);
+        assert_eq!(said.code, 0, "{}{}", said.out, said.err);
+        count += 1;
+    }
+    assert_eq!(count, 28);
+}
