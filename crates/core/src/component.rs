@@ -121,6 +121,34 @@ pub trait Physics: Declared {
     /// its [`Physics::start`] also sets its outputs.
     const HAS_LAW: bool = true;
 
+    /// Whether the component advances in main steps also where other components are integrated with
+    /// steps of their own: delays, samplers and blocks with memory, lines that keep their delay.
+    fn is_discrete(constants: &Self::Constants<f64>) -> bool {
+        let _ = constants;
+        false
+    }
+
+    /// The next time after `time` at which the law jumps or bends by itself (a step, a corner of a
+    /// ramp): integration stops there and goes on from the other side. Blocks of signals know such
+    /// times; everything else says never.
+    fn next_event(constants: &Self::Constants<f64>, time: f64) -> f64 {
+        let _ = (constants, time);
+        f64::INFINITY
+    }
+
+    /// After a step of an integrator: puts states that ran past a stop back onto it and renews what
+    /// is remembered. Only for components whose law has hard stops or memory.
+    fn settle(constants: &Self::Constants<f64>, settle: &mut Settle<'_>) {
+        let _ = (constants, settle);
+    }
+
+    /// States that are the pressure of a volume of oil, with that volume, m³, where it stands at the
+    /// start: what makes circuits stiff when it is small.
+    fn volumes(constants: &Self::Constants<f64>) -> Vec<(usize, f64)> {
+        let _ = constants;
+        Vec::new()
+    }
+
     /// One time step with line ends `effort = wave + impedance·flow`. C-components must give it.
     #[inline]
     fn step<T: Num>(constants: &Self::Constants<T>, io: &mut Step<'_, T>) {
@@ -220,6 +248,26 @@ pub struct Law<'a, T> {
     pub output: &'a mut [T],
     /// Kinematic viscosity at the ports, m²/s.
     pub viscosity: &'a [T],
+    /// Time, s.
+    pub time: f64,
+}
+
+/// What [`Physics::settle`] sees and may change.
+pub struct Settle<'a> {
+    /// States, to be put back onto stops.
+    pub state: &'a mut [f64],
+    /// What is remembered.
+    pub memory: &'a mut [f64],
+    /// Efforts at the ports.
+    pub effort: &'a [f64],
+    /// Flows, as in [`Law::flow`].
+    pub flow: &'a [f64],
+    /// Positions at mechanical ports.
+    pub displacement: &'a [f64],
+    /// Inputs.
+    pub input: &'a [f64],
+    /// Outputs.
+    pub output: &'a [f64],
     /// Time, s.
     pub time: f64,
 }
