@@ -295,9 +295,11 @@ impl<'a> Scheduler<'a> {
                 Op::Solve(_) => {}
             }
         }
+        cluster.reads.extend(cluster.equal.iter().flat_map(|&(a, b)| [a, b]));
         cluster.components.sort_unstable();
         cluster.components.dedup();
-        cluster.reads.retain(|place| !inside.contains(place));
+        let scratch = graph.producers.len() as u32;
+        cluster.reads.retain(|place| *place < scratch && !inside.contains(place));
         let outside = scope.iter().flat_map(|&p| &graph.needs[p as usize]);
         let outside: BTreeSet<Place> =
             outside.copied().filter(|place| !inside.contains(place)).collect();
