@@ -58,6 +58,8 @@ pub enum Command {
     Explain(Explain),
     /// Measure how fast a circuit runs
     Bench(Bench),
+    /// Run a circuit many times with other values of its parameters
+    Sweep(Box<Sweep>),
     /// Repeat a published case and compare
     Reproduce(Reproduce),
 }
@@ -214,6 +216,88 @@ pub struct Bench {
     /// Print the result as JSON, and nothing else, on standard output
     #[arg(long)]
     pub json: bool,
+}
+
+const VALUES: &str = "\
+Values of a parameter:
+  \"5 mm..15 mm:11\"          11 levels, evenly spaced, both ends included
+  \"[1 bar, 2 bar, 5 bar]\"   these levels
+  \"5 mm..15 mm\"             anything in between (as uniform(5 mm, 15 mm))
+  \"normal(100 kg, 5 kg)\"    mean and standard deviation
+  \"lognormal(100 kg, 0.2)\"  median and standard deviation of the logarithm
+
+Metrics are expressions with units over functions of signals:
+  max, min, initial, final, mean, rms, peak_to_peak, integral, rise_time,
+  overshoot(x[, target]), settling_time(x[, band]), iae, ise, itae(x[, reference]), energy(port)
+  \"overshoot(load.x)\", \"max(load.x) - 0.2 m\", \"rms(load.x - reference.out)\"
+
+Exit codes:
+  0  done; runs that failed are told with their reasons
+  1  interrupted (the same command goes on from there), or every run failed
+  2  the input is wrong
+  3  a file cannot be read or written";
+
+/// How runs are spread over what is varied.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum DesignName {
+    /// Every combination of levels
+    Grid,
+    /// Latin hypercube
+    Lhs,
+    /// Sobol sequence
+    Sobol,
+    /// By chance (Monte Carlo)
+    Random,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = VALUES)]
+pub struct Sweep {
+    /// The circuit file, or a model of Hopsan
+    #[arg(value_name = "FILE")]
+    pub file: PathBuf,
+    /// Vary a parameter, by any name that `--set` takes
+    #[arg(long, value_name = "NAME=VALUES", required = true)]
+    pub vary: Vec<String>,
+    /// Compute a metric of each run
+    #[arg(long, value_name = "METRIC")]
+    pub metric: Vec<String>,
+    /// Keep these variables of each run, in a file beside the results; `*` stands for any characters
+    #[arg(long, value_name = "PATTERN")]
+    pub record: Vec<String>,
+    /// Keep so many samples of them, spread evenly
+    #[arg(long, value_name = "N", default_value_t = 201, value_parser = clap::value_parser!(u32).range(2..))]
+    pub samples: u32,
+    /// Number of runs; a grid has its own
+    #[arg(long, value_name = "N")]
+    pub runs: Option<u64>,
+    /// How runs are spread: grid where only levels are given and no number of runs, lhs otherwise
+    #[arg(long, value_enum, value_name = "DESIGN")]
+    pub design: Option<DesignName>,
+    /// Where chance begins: the same seed gives the same runs
+    #[arg(long, value_name = "S", default_value_t = 1)]
+    pub seed: u64,
+    /// Write a row for each run, in SI units
+    #[arg(long, value_name = "FILE.csv|parquet")]
+    pub out: Option<PathBuf>,
+    /// Begin again, also where an interrupted study could go on
+    #[arg(long)]
+    pub restart: bool,
+    /// Set a parameter of all runs: --set "relief.cracking_pressure=140 bar"
+    #[arg(long, value_name = "NAME=VALUE")]
+    pub set: Vec<String>,
+    /// Threads; all cores unless given. Results do not depend on it
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
+    pub threads: Option<u32>,
+    /// Runs side by side in vector registers: auto, 1, 4 or 8. Results do not depend on it
+    #[arg(long, value_name = "N", default_value = "auto", value_parser = ["auto", "1", "4", "8"])]
+    pub lanes: String,
+    /// Print the summary as JSON, and nothing else, on standard output
+    #[arg(long)]
+    pub json: bool,
+    /// No progress
+    #[arg(long, short)]
+    pub quiet: bool,
 }
 
 #[derive(Debug, Args)]

@@ -37,7 +37,7 @@ impl Registry {
 }
 
 /// What a user described.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Circuit {
     /// Title for reports.
     pub title: String,

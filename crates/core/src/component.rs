@@ -8,8 +8,9 @@
 
 use crate::declare::{Causality, Declaration, Value};
 use crate::fluid::Fluid;
+use crate::lanes::Packing;
 use crate::lumped::{LawOf, Lumped};
-use crate::number::Num;
+use crate::number::{Mask, Num};
 use crate::state::{Bond, Faults, State};
 use std::any::Any;
 
@@ -26,6 +27,8 @@ pub trait Declared: Sized + Send + Sync + 'static {
         constants: &Self::Constants<T>,
         f: &mut dyn FnMut(T) -> U,
     ) -> Self::Constants<U>;
+    /// Whether constants differ in numbers alone, so that they can stand side by side in lanes.
+    fn agrees<T: Num>(one: &Self::Constants<T>, other: &Self::Constants<T>) -> bool;
 }
 
 /// Constants of a component that has none.
@@ -41,6 +44,11 @@ impl<T: Num> NoConstants<T> {
     pub fn map<U: Num>(&self, f: &mut dyn FnMut(T) -> U) -> NoConstants<U> {
         let _ = f;
         NoConstants::new()
+    }
+    /// They do.
+    pub fn agrees(&self, other: &Self) -> bool {
+        let _ = other;
+        true
     }
 }
 
@@ -444,18 +452,20 @@ impl<'a, T: Num> Step<'a, T> {
     pub fn history(&mut self) -> &mut [T] {
         &mut self.states[2 * self.state_count + self.memory_count..]
     }
-    /// Reports that the component's equations did not converge in this step.
+    /// Reports that the component's equations did not converge in this step, and in which lanes.
     #[cold]
-    pub fn unconverged(&mut self) {
+    pub fn unconverged(&mut self, lanes: T::Mask) {
+        self.faults.unconverged_lanes |= lanes.bits();
         if self.faults.unconverged == 0 {
             self.faults.first_component = self.component + 1;
             self.faults.first_step = self.tick;
         }
         self.faults.unconverged += 1;
     }
-    /// Asks the engine to stop after this step.
+    /// Asks the engine to stop after this step, and in which lanes.
     #[cold]
-    pub fn request_stop(&mut self) {
+    pub fn request_stop(&mut self, lanes: T::Mask) {
+        self.faults.stopped_lanes |= lanes.bits();
         if self.faults.stop_requested == 0 {
             self.faults.stop_requested = self.component + 1;
         }
@@ -463,7 +473,7 @@ impl<'a, T: Num> Step<'a, T> {
 }
 
 /// Where a component's numbers are in the state.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Wiring {
     /// Component index in the circuit.
     pub component: u32,
@@ -514,6 +524,10 @@ pub trait Group<T: Num>: Send + Sync {
     }
     /// Where one of them is wired.
     fn wiring(&self, index: usize) -> &Wiring;
+    /// Signals that must be positive for them to be stepped.
+    fn gates(&self) -> &[u32] {
+        &[]
+    }
     /// For the plan, which adds members.
     fn as_any(&self) -> &dyn Any;
     /// For the plan, which adds members.
@@ -532,6 +546,10 @@ impl<M: Declared, T: Num> Default for GroupOf<M, T> {
 }
 
 impl<M: Physics, T: Num> GroupOf<M, T> {
+    /// The components.
+    pub fn members(&self) -> &[(M::Constants<T>, Wiring)] {
+        &self.members
+    }
     /// Adds a component.
     pub fn push(&mut self, constants: M::Constants<T>, wiring: Wiring) {
         self.members.push((constants, wiring));
@@ -669,6 +687,9 @@ impl<T: Num> Group<T> for Gated<T> {
     fn wiring(&self, index: usize) -> &Wiring {
         self.group.wiring(index)
     }
+    fn gates(&self) -> &[u32] {
+        &self.gates
+    }
     fn as_any(&self) -> &dyn Any {
         self.group.as_any()
     }
@@ -684,6 +705,8 @@ pub struct ComponentType {
     pub declaration: &'static Declaration,
     /// Builds a component from checked values.
     pub build: fn(&[Value]) -> Option<Box<dyn Component>>,
+    /// How variants of it are stepped side by side, where that is compiled.
+    pub lanes: Option<Packing>,
 }
 
 impl ComponentType {
@@ -692,6 +715,12 @@ impl ComponentType {
         Self {
             declaration: M::DECLARATION,
             build: |values| Some(Box::new(Built(M::from_values(values)?)) as Box<dyn Component>),
+            // Every type once more for each number of lanes and set of instructions: a large part of
+            // a build, for those who run ensembles.
+            #[cfg(feature = "lanes")]
+            lanes: Some(Packing::of::<M>()),
+            #[cfg(not(feature = "lanes"))]
+            lanes: None,
         }
     }
 }

@@ -62,6 +62,9 @@ impl Mask for Decision {
     fn all(self) -> bool {
         matches!(self, Decision::Made(true))
     }
+    fn bits(self) -> u64 {
+        u64::from(self.any())
+    }
 }
 impl BitAnd for Decision {
     type Output = Self;

@@ -7,6 +7,7 @@
 use crate::component::{Clock, Group};
 use crate::domain::Domain;
 use crate::monitor::Tally;
+use crate::number::{Mask, Num};
 use crate::plan::Plan;
 use crate::settings::Convention;
 use crate::state::{Bond, State};
@@ -29,10 +30,10 @@ impl Junction {
     /// Before the Q-components: what the Q-port sees of all C-ports together, or, without a
     /// Q-port, the solution of the meeting.
     #[inline]
-    pub(crate) fn gather(&self, bonds: &mut [Bond<f64>], dt: f64) {
+    pub(crate) fn gather<T: Num>(&self, bonds: &mut [Bond<T>], dt: f64) {
         match (self.q, self.domain.is_mechanical()) {
             (Some(q), true) => {
-                let (mut wave, mut impedance, mut dry) = (0.0, 0.0, 0.0);
+                let (mut wave, mut impedance, mut dry) = (T::zero(), T::zero(), T::zero());
                 for &c in &self.c {
                     let b = &bonds[c as usize];
                     wave += b.wave;
@@ -50,28 +51,24 @@ impl Junction {
             (None, true) => self.move_together(bonds, dt),
             (None, false) => {
                 let (pressure, _) = parallel(&self.c, bonds);
-                split(&self.c, bonds, pressure, 0.0);
+                split(&self.c, bonds, pressure, T::zero());
             }
         }
     }
 
     /// After the Q-components: hands the result of the Q-port on to the C-ports.
     #[inline]
-    pub(crate) fn scatter(&self, bonds: &mut [Bond<f64>]) {
+    pub(crate) fn scatter<T: Num>(&self, bonds: &mut [Bond<T>]) {
         let Some(q) = self.q else { return };
         let result = bonds[q as usize];
         if self.domain.is_mechanical() {
+            let zero = T::zero();
+            let backwards = T::select(result.flow.lt(zero), T::of(-1.0), zero);
+            let direction = T::select(result.flow.gt(zero), T::one(), backwards);
             for &c in &self.c {
                 let b = &mut bonds[c as usize];
                 b.flow = result.flow;
                 b.displacement = result.displacement;
-                let direction = if result.flow > 0.0 {
-                    1.0
-                } else if result.flow < 0.0 {
-                    -1.0
-                } else {
-                    0.0
-                };
                 b.effort = b.wave + b.impedance * b.flow + b.dry * direction;
             }
         } else {
@@ -80,20 +77,21 @@ impl Junction {
     }
 
     /// C-ends without a body between them: Σ s·(c + Z·s·v) = 0.
-    fn move_together(&self, bonds: &mut [Bond<f64>], dt: f64) {
-        let (mut push, mut impedance, mut dry) = (0.0, 0.0, 0.0);
-        for (&c, s) in self.c.iter().zip(&self.directions) {
+    fn move_together<T: Num>(&self, bonds: &mut [Bond<T>], dt: f64) {
+        let (mut push, mut impedance, mut dry) = (T::zero(), T::zero(), T::zero());
+        for (&c, &s) in self.c.iter().zip(&self.directions) {
             let b = &bonds[c as usize];
-            push -= s * b.wave;
+            push -= b.wave * s;
             impedance += b.impedance;
             dry += b.dry;
         }
-        let free = if push.abs() > dry { push - dry * push.signum() } else { 0.0 };
-        let v = if impedance > 0.0 { free / impedance } else { 0.0 };
-        for (&c, s) in self.c.iter().zip(&self.directions) {
+        let slides = push.abs().gt(dry);
+        let free = T::select(slides, push - dry * push.sign(), T::zero());
+        let v = T::select(impedance.gt(T::zero()), free / impedance, T::zero());
+        for (&c, &s) in self.c.iter().zip(&self.directions) {
             let b = &mut bonds[c as usize];
-            b.displacement += 0.5 * dt * (b.flow + s * v);
-            b.flow = s * v;
+            b.displacement += (b.flow + v * s) * (0.5 * dt);
+            b.flow = v * s;
             b.effort = b.wave + b.impedance * b.flow;
         }
     }
@@ -102,45 +100,64 @@ impl Junction {
 /// Impedance towards another line: a cavitated store keeps its own there, because two lines without
 /// impedance would throw oil at each other without end.
 #[inline(always)]
-fn line_impedance(bond: &Bond<f64>) -> f64 {
-    if bond.impedance > 0.0 { bond.impedance } else { bond.dry }
+fn line_impedance<T: Num>(bond: &Bond<T>) -> T {
+    T::select(bond.impedance.gt(T::zero()), bond.impedance, bond.dry)
 }
 
 /// Several line ends under one pressure: 1/Z = Σ1/Z_i, c/Z = Σc_i/Z_i; an ideal source decides alone
 /// (the plan allows at most one).
-fn parallel(ends: &[u32], bonds: &[Bond<f64>]) -> (f64, f64) {
-    let (mut admittance, mut inflow) = (0.0, 0.0);
+fn parallel<T: Num>(ends: &[u32], bonds: &[Bond<T>]) -> (T, T) {
+    let (mut admittance, mut inflow) = (T::zero(), T::zero());
+    let mut decided = T::zero().lt(T::zero());
+    let mut source = T::zero();
     for &c in ends {
         let b = &bonds[c as usize];
         let z = line_impedance(b);
-        if z <= 0.0 {
-            return (b.wave, 0.0);
+        let decides = z.le(T::zero());
+        if decides.any() {
+            source = T::select(decides & !decided, b.wave, source);
+            decided = decided | decides;
+            if decided.all() {
+                return (source, T::zero());
+            }
         }
-        let y = 1.0 / z;
+        let y = z.recip();
         admittance += y;
         inflow += y * b.wave;
     }
-    (inflow / admittance, 1.0 / admittance)
+    let (wave, impedance) = (inflow / admittance, admittance.recip());
+    match decided.any() {
+        false => (wave, impedance),
+        true => (T::select(decided, source, wave), T::select(decided, T::zero(), impedance)),
+    }
 }
 
 /// Shares a flow among line ends under one pressure; an ideal source takes the rest.
-fn split(ends: &[u32], bonds: &mut [Bond<f64>], pressure: f64, flow: f64) {
+fn split<T: Num>(ends: &[u32], bonds: &mut [Bond<T>], pressure: T, flow: T) {
     let mut rest = flow;
-    let mut source = None;
+    let mut has_source = false;
     for &c in ends {
         let b = &mut bonds[c as usize];
         let z = line_impedance(b);
+        let resists = z.gt(T::zero());
         b.effort = pressure;
-        if z > 0.0 {
-            b.flow = (pressure - b.wave) / z;
-            rest -= b.flow;
+        if resists.any() {
+            b.flow = T::select(resists, (pressure - b.wave) / z, T::zero());
+            rest = T::select(resists, rest - b.flow, rest);
         } else {
-            b.flow = 0.0;
-            source = Some(c);
+            b.flow = T::zero();
         }
+        has_source |= !resists.all();
     }
-    if let Some(c) = source {
-        bonds[c as usize].flow = rest;
+    if has_source {
+        // Lanes may have theirs at different ends.
+        let mut given = T::zero().lt(T::zero());
+        for &c in ends.iter().rev() {
+            let b = &mut bonds[c as usize];
+            let takes = !line_impedance(b).gt(T::zero()) & !given;
+            b.flow = T::select(takes, rest, b.flow);
+            given = given | takes;
+        }
     }
 }
 
@@ -168,7 +185,8 @@ pub struct RateGroup {
 
 impl RateGroup {
     /// Makes outputs and port variables visible to those who read them as signals.
-    pub fn publish(&self, state: &mut State<f64>) {
+    #[inline]
+    pub fn publish<T: Num>(&self, state: &mut State<T>) {
         for &(from, to) in &self.published {
             state.signals[to as usize] = state.signals[from as usize];
         }

@@ -150,6 +150,11 @@ impl<T: Num> Stiffness<T> {
         }
     }
 
+    /// Whether they follow the same law.
+    pub fn agrees(&self, other: &Self) -> bool {
+        self.model == other.model
+    }
+
     /// True when it is the same at all pressures.
     #[inline(always)]
     pub fn is_constant(&self) -> bool {
@@ -158,7 +163,7 @@ impl<T: Num> Stiffness<T> {
 
     /// β at a pressure. Pressures below a tenth of an atmosphere are taken as that, so that free
     /// air keeps a finite stiffness; below the vapour pressure the cavity takes over.
-    #[inline]
+    #[inline(always)]
     pub fn at(&self, pressure: T) -> T {
         let p = pressure.max(T::of(0.1 * ATMOSPHERE));
         match self.model {

@@ -240,8 +240,9 @@ pub fn step<M: Physics, T: Num>(constants: &M::Constants<T>, io: &mut Step<'_, T
         (y, evaluation, residual) = (new_y, new_evaluation, new_residual);
     }
     // A last step within rounding of a large residual is not a solution.
-    if (!converged & problem.size(&residual, &y).gt(T::of(1e-16))).any() {
-        io.unconverged();
+    let unsolved = !converged & problem.size(&residual, &y).gt(T::of(1e-16));
+    if unsolved.any() {
+        io.unconverged(unsolved);
     }
     for i in 0..ports {
         io.set_motion(i, y[i], evaluation.displacement[i], evaluation.effort[i]);

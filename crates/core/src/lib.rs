@@ -13,6 +13,8 @@ pub mod engine;
 pub mod fluid;
 pub mod gradient;
 pub mod implicit;
+pub mod instructions;
+pub mod lanes;
 pub mod lumped;
 pub mod monitor;
 pub mod number;

@@ -13,6 +13,8 @@ pub trait Mask: Copy + BitAnd<Output = Self> + BitOr<Output = Self> + Not<Output
     fn any(self) -> bool;
     /// True when every lane is true.
     fn all(self) -> bool;
+    /// One bit per lane, the first lane lowest.
+    fn bits(self) -> u64;
 }
 
 impl Mask for bool {
@@ -23,6 +25,10 @@ impl Mask for bool {
     #[inline(always)]
     fn all(self) -> bool {
         self
+    }
+    #[inline(always)]
+    fn bits(self) -> u64 {
+        u64::from(self)
     }
 }
 
@@ -375,18 +381,28 @@ impl<T: Num> Num for Dual<T> {
 #[derive(Clone, Copy, Debug)]
 pub struct Lanes<const N: usize>(pub [f64; N]);
 
-/// One flag per lane.
+/// One flag per lane: all bits set, or none. As wide as the numbers that they choose between: flags
+/// of other sizes keep the compiler from using vector instructions throughout.
 #[derive(Clone, Copy, Debug)]
-pub struct LaneMask<const N: usize>([bool; N]);
+pub struct LaneMask<const N: usize>([u64; N]);
+
+#[inline(always)]
+fn flag(holds: bool) -> u64 {
+    u64::from(holds).wrapping_neg()
+}
 
 impl<const N: usize> Mask for LaneMask<N> {
     #[inline(always)]
     fn any(self) -> bool {
-        self.0.iter().any(|&m| m)
+        self.0.iter().fold(0, |any, m| any | m) != 0
     }
     #[inline(always)]
     fn all(self) -> bool {
-        self.0.iter().all(|&m| m)
+        self.0.iter().fold(u64::MAX, |all, m| all & m) != 0
+    }
+    #[inline(always)]
+    fn bits(self) -> u64 {
+        self.0.iter().enumerate().fold(0, |bits, (i, m)| bits | ((m & 1) << i))
     }
 }
 impl<const N: usize> BitAnd for LaneMask<N> {
@@ -499,15 +515,18 @@ impl<const N: usize> Num for Lanes<N> {
     }
     #[inline(always)]
     fn lt(self, other: Self) -> LaneMask<N> {
-        LaneMask(std::array::from_fn(|i| self.0[i] < other.0[i]))
+        LaneMask(std::array::from_fn(|i| flag(self.0[i] < other.0[i])))
     }
     #[inline(always)]
     fn le(self, other: Self) -> LaneMask<N> {
-        LaneMask(std::array::from_fn(|i| self.0[i] <= other.0[i]))
+        LaneMask(std::array::from_fn(|i| flag(self.0[i] <= other.0[i])))
     }
     #[inline(always)]
     fn select(mask: LaneMask<N>, yes: Self, no: Self) -> Self {
-        Self(std::array::from_fn(|i| if mask.0[i] { yes.0[i] } else { no.0[i] }))
+        Self(std::array::from_fn(|i| {
+            let (yes, no) = (yes.0[i].to_bits(), no.0[i].to_bits());
+            f64::from_bits((mask.0[i] & yes) | (!mask.0[i] & no))
+        }))
     }
     #[inline(always)]
     fn apply(self, f: impl Fn(f64) -> (f64, f64)) -> Self {

@@ -83,7 +83,7 @@ pub struct Outcome {
 const LOOK_EVERY: u64 = 256;
 
 /// Efforts and states beyond this are divergence, whatever the machine.
-const BEYOND_PHYSICS: f64 = 1e20;
+pub(crate) const BEYOND_PHYSICS: f64 = 1e20;
 
 /// Runs from `state` until step `steps`, counted from the start of the circuit's time.
 ///

@@ -91,7 +91,7 @@ fn each(groups: &[Box<dyn Group<f64>>], mut f: impl FnMut(&dyn Group<f64>, usize
 }
 
 /// How a circuit came to rest.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Rest {
     /// Simulated time it took, s.
     pub time: f64,
@@ -115,44 +115,87 @@ pub fn come_to_rest(
 ) -> Rest {
     let mut tally = Tally::new(plan, state, false);
     let mut before = state.clone();
-    // Compare over a hundredth of a second or ten steps: long enough to see slow drifts. Between
-    // reflections a long line looks at rest, so nothing may move for several times the longest
-    // history that any component keeps.
-    let most = (limit / plan.step).ceil() as u64;
-    let interval = ((0.01 / plan.step).ceil() as u64).max(10).min(most.max(1));
-    let quiet_time = (4 * longest_history(plan)).max(3 * interval);
-    let mut quiet = 0;
-    let mut taken = 0;
-    let mut rest = Rest { time: 0.0, residual: f64::INFINITY, component: 0, reached: false };
-    while taken < most {
+    let mut settling = Settling::new(plan, limit, tolerance);
+    loop {
         before.copy_from(state);
-        for _ in 0..interval {
+        for _ in 0..settling.interval() {
             engine::step(plan, state, &mut tally, true);
             // Time stands still; only delay buffers move on.
             state.step -= 1;
             state.rest_steps += 1;
         }
-        taken += interval;
-        rest.time = taken as f64 * plan.step;
-        (rest.residual, rest.component) = drift(plan, &before, state, interval as f64 * plan.step);
+        if !settling.look(plan, &before, state, &mut go_on) {
+            break;
+        }
+    }
+    settling.finish(plan, state);
+    settling.rest()
+}
+
+/// On the way to rest.
+pub(crate) struct Settling {
+    interval: u64,
+    quiet_time: u64,
+    most: u64,
+    tolerance: f64,
+    quiet: u64,
+    taken: u64,
+    rest: Rest,
+}
+
+impl Settling {
+    pub(crate) fn new(plan: &Plan, limit: f64, tolerance: f64) -> Self {
+        // Compare over a hundredth of a second or ten steps: long enough to see slow drifts. Between
+        // reflections a long line looks at rest, so nothing may move for several times the longest
+        // history that any component keeps.
+        let most = (limit / plan.step).ceil() as u64;
+        let interval = ((0.01 / plan.step).ceil() as u64).max(10).min(most.max(1));
+        let quiet_time = (4 * longest_history(plan)).max(3 * interval);
+        let rest = Rest { time: 0.0, residual: f64::INFINITY, component: 0, reached: false };
+        Self { interval, quiet_time, most, tolerance, quiet: 0, taken: 0, rest }
+    }
+
+    /// Steps between looks.
+    pub(crate) fn interval(&self) -> u64 {
+        self.interval
+    }
+
+    /// Compares the states before and after an interval; false when the attempt has ended.
+    pub(crate) fn look(
+        &mut self,
+        plan: &Plan,
+        before: &State<f64>,
+        after: &State<f64>,
+        go_on: impl FnOnce() -> bool,
+    ) -> bool {
+        let rest = &mut self.rest;
+        self.taken += self.interval;
+        rest.time = self.taken as f64 * plan.step;
+        (rest.residual, rest.component) =
+            drift(plan, before, after, self.interval as f64 * plan.step);
         if !rest.residual.is_finite() || !go_on() {
-            break;
+            return false;
         }
-        quiet = if rest.residual < tolerance { quiet + interval } else { 0 };
-        if quiet >= quiet_time {
-            rest.reached = true;
-            break;
+        self.quiet = if rest.residual < self.tolerance { self.quiet + self.interval } else { 0 };
+        rest.reached = self.quiet >= self.quiet_time;
+        !rest.reached && self.taken < self.most
+    }
+
+    /// What was counted on the way does not count.
+    pub(crate) fn finish(&self, plan: &Plan, state: &mut State<f64>) {
+        for &(_, at, _) in &plan.watch.counters {
+            state.states[at as usize] = 0.0;
         }
+        state.faults = Default::default();
     }
-    for &(_, at, _) in &plan.watch.counters {
-        state.states[at as usize] = 0.0;
+
+    pub(crate) fn rest(&self) -> Rest {
+        self.rest.clone()
     }
-    state.faults = Default::default();
-    rest
 }
 
 /// The largest block of memory beside declared states, in steps at most.
-fn longest_history(plan: &Plan) -> u64 {
+pub fn longest_history(plan: &Plan) -> u64 {
     let history = |e: &crate::variables::Entry| {
         let declared = 2 * e.declaration.states.len() + e.declaration.memory.len();
         e.block.saturating_sub(declared as u32)

@@ -31,6 +31,30 @@ impl<T: Num> Bond<T> {
         let zero = T::zero();
         Self { flow: zero, effort, wave: effort, impedance: zero, displacement: zero, dry: zero }
     }
+    /// Each number turned into another.
+    #[inline(always)]
+    pub fn map<U>(&self, f: impl Fn(T) -> U) -> Bond<U> {
+        Bond {
+            flow: f(self.flow),
+            effort: f(self.effort),
+            wave: f(self.wave),
+            impedance: f(self.impedance),
+            displacement: f(self.displacement),
+            dry: f(self.dry),
+        }
+    }
+    /// Each number joined with that of another bond.
+    #[inline(always)]
+    pub fn zip(&self, other: &Self, f: impl Fn(T, T) -> T) -> Self {
+        Bond {
+            flow: f(self.flow, other.flow),
+            effort: f(self.effort, other.effort),
+            wave: f(self.wave, other.wave),
+            impedance: f(self.impedance, other.impedance),
+            displacement: f(self.displacement, other.displacement),
+            dry: f(self.dry, other.dry),
+        }
+    }
 }
 
 impl Bond<f64> {
@@ -98,4 +122,8 @@ pub struct Faults {
     pub first_step: u64,
     /// A component asked to stop: its index plus one.
     pub stop_requested: u32,
+    /// Lanes whose equations did not converge, one bit each.
+    pub unconverged_lanes: u64,
+    /// Lanes in which a component asked to stop.
+    pub stopped_lanes: u64,
 }

@@ -3,6 +3,7 @@
 use crate::circuit::port_name;
 use crate::declare::{ANY_UNIT, Causality, Declaration, Side};
 use crate::domain::{Domain, Role};
+use crate::number::Num;
 use crate::settings::Convention;
 use crate::state::State;
 use std::collections::HashMap;
@@ -30,7 +31,7 @@ pub enum Location {
 impl Slot {
     /// The variable's value.
     #[inline]
-    pub fn read(&self, state: &State<f64>) -> f64 {
+    pub fn read<T: Num>(&self, state: &State<T>) -> T {
         let value = match self.at {
             Location::Bond(bond, role) => {
                 let b = &state.bonds[bond as usize];
@@ -42,14 +43,14 @@ impl Slot {
                     Role::Impedance => b.impedance,
                     Role::Dry => b.dry,
                     Role::Temperature => {
-                        state.line_temperature.get(bond as usize).copied().unwrap_or(f64::NAN)
+                        state.line_temperature.get(bond as usize).copied().unwrap_or(T::of(f64::NAN))
                     }
                 }
             }
             Location::Signal(signal) => state.signals[signal as usize],
             Location::State(index) => state.states[index as usize],
         };
-        self.sign * value
+        value * self.sign
     }
 }
 

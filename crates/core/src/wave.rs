@@ -165,7 +165,7 @@ impl<T: Num> Store<T> {
 
     /// Keeps the sum of the waves and their differences over the impedance when the impedance
     /// changes from `old` (Pollmeier 3.7–3.11).
-    #[inline]
+    #[inline(always)]
     pub fn correct_waves(&self, old: T, io: &mut Step<'_, T>) {
         let mean = self.mean_wave(io);
         let ratio = T::select(old.gt(T::zero()), self.impedance / old, T::one());

@@ -95,6 +95,7 @@ const GROUPS: &[(&str, &str)] = &[
     ("F11", "Saved states"),
     ("F12", "Command line"),
     ("F13", "Imported models"),
+    ("F14", "Studies"),
     ("W01", "Warnings"),
     ("W13", "Warnings on imported models"),
 ];
@@ -632,6 +633,31 @@ codes! {
         means: "The model uses a component type, or a feature, that this program does not have.",
         cause: "A type of a library that does not come with Hopsan, or a rare one.",
         cure: "Replace the component in the program that wrote the model; the message counts what is concerned.",
+    }
+
+    BadVariation "F1401" Error {
+        title: "values of a varied parameter cannot be read",
+        means: "What `--vary` says of a parameter is no range, list or distribution.",
+        cause: "A misspelled distribution, a missing bracket, or values of different kinds.",
+        cure: "Write \"valve.diameter=5 mm..15 mm:11\" for levels, \"name=[1 bar, 2 bar]\" for a list, \"name=normal(100 kg, 5 kg)\" for a distribution.",
+    }
+    BadDesign "F1402" Error {
+        title: "the runs of a study are not determined",
+        means: "What is varied, the design and the number of runs do not make a study.",
+        cause: "A grid over a distribution, which has no levels, or a number of runs that is missing.",
+        cure: "Give levels to every parameter of a grid, or choose a design with a number of runs: `--design lhs --runs 1000`.",
+    }
+    BadMetric "F1403" Error {
+        title: "metric cannot be computed",
+        means: "A metric names a function or a variable that does not exist, or its units do not fit.",
+        cause: "A misspelled name, or a quantity of another kind.",
+        cure: "Write functions of signals such as \"overshoot(load.x)\" or \"max(load.x) - 0.2 m\"; `fluxline run` lists the variables.",
+    }
+    OtherStudy "F1404" Error {
+        title: "unfinished results belong to another study",
+        means: "Beside the result file lie results of a study that was interrupted, but its circuit, parameters, design or metrics were others.",
+        cause: "The circuit file or the command has been changed since.",
+        cure: "Go back to the former command to finish it, choose another name, or begin again with `--restart`.",
     }
 
     UnusedParameter "W0101" Warning {

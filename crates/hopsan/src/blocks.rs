@@ -321,7 +321,7 @@ pub fn solve<T: Num, const N: usize>(
             return x;
         }
     }
-    io.unconverged();
+    io.unconverged(!settled);
     let fallback = iterated(HOPSANS_ITERATIONS, guess, &f);
     std::array::from_fn(|i| T::select(settled, x[i], fallback[i]))
 }
@@ -446,7 +446,7 @@ fn eliminate<T: Num, const N: usize>(mut a: [[T; N]; N], mut b: [T; N]) -> [T; N
 ///
 /// Limits and edges make kinks and jumps in such functions; at a jump through 0 the answer is the
 /// place of the jump. `scale` says what size of the unknown counts as small.
-#[inline]
+#[inline(always)]
 pub fn root<T: Num>(
     io: &mut Step<'_, T>,
     (mut low, mut high): (T, T),
@@ -475,6 +475,6 @@ pub fn root<T: Num>(
             return x;
         }
     }
-    io.unconverged();
+    io.unconverged(!settled);
     x
 }

@@ -35,7 +35,7 @@ macro_rules! idle {
                 Ok(NoConstants::new())
             }
 
-            #[inline]
+            #[inline(always)]
             fn step<T: Num>(_: &NoConstants<T>, io: &mut Step<'_, T>) {
                 let _ = &io;
                 $($step(io);)?

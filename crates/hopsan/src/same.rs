@@ -155,7 +155,7 @@ macro_rules! same_as {
             outputs: &variables::<{ NATIVE.outputs.len() }>(NATIVE.outputs, NAMES),
             memory: &variables::<{ NATIVE.memory.len() }>(NATIVE.memory, NAMES),
         };
-        ComponentType { declaration: &DECLARATION, build: ComponentType::of::<$native>().build }
+        ComponentType { declaration: &DECLARATION, ..ComponentType::of::<$native>() }
     }};
     (@default $default:literal) => { Some($default) };
     (@default) => { None };

@@ -36,7 +36,7 @@ macro_rules! dummy {
                 Ok(NoConstants::new())
             }
 
-            #[inline]
+            #[inline(always)]
             fn step<T: Num>(_: &NoConstants<T>, io: &mut Step<'_, T>) {
                 let write: fn(&mut Step<'_, T>, T) = $write;
                 write(io, product(io.input(Self::FACTORS)));

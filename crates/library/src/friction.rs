@@ -121,7 +121,7 @@ impl<T: Num> Friction<T> {
     }
 
     /// g(v) — amplitude at a velocity.
-    #[inline]
+    #[inline(always)]
     pub fn amplitude(&self, velocity: T) -> T {
         match self.model {
             FrictionModel::None => T::zero(),
@@ -141,7 +141,7 @@ impl<T: Num> Friction<T> {
     }
 
     /// The step of the bristles from deflection `z` and velocity `v`; all zero without bristles.
-    #[inline]
+    #[inline(always)]
     pub fn bristles(&self, z: T, v: T, dt: f64) -> Bristles<T> {
         if !self.has_bristles() {
             let zero = T::zero();
@@ -172,7 +172,7 @@ impl<T: Num> Friction<T> {
 
     /// Friction force and rate of z in the continuous view; dry friction is proportional to
     /// velocity below 10 µm/s (10 µrad/s).
-    #[inline]
+    #[inline(always)]
     pub fn law(&self, velocity: T, z: T) -> (T, T) {
         if !self.has_bristles() {
             let direction = (velocity / STICK_VELOCITY).clamp_to(-1.0, 1.0);

@@ -338,6 +338,12 @@ fn expand_component(arguments: Arguments, mut item: ItemStruct) -> Result<Tokens
             ) -> Self::Constants<U> {
                 constants.map(f)
             }
+            fn agrees<T: ::fluxline_core::number::Num>(
+                one: &Self::Constants<T>,
+                other: &Self::Constants<T>,
+            ) -> bool {
+                one.agrees(other)
+            }
         }
     })
 }
@@ -361,7 +367,7 @@ fn expand_constants(item: DeriveInput) -> Result<Tokens> {
     let Data::Struct(data) = &item.data else {
         return Err(Error::new(name.span(), "constants are a struct"));
     };
-    let mut members = Vec::new();
+    let (mut members, mut agreements) = (Vec::new(), Vec::new());
     for field in &data.fields {
         let Some(ident) = &field.ident else {
             return Err(Error::new(field.span(), "constants have named fields"));
@@ -378,6 +384,15 @@ fn expand_constants(item: DeriveInput) -> Result<Tokens> {
             _ => quote!(self.#ident.clone()),
         };
         members.push(quote!(#ident: #value));
+        match &field.ty {
+            ty if is_number(ty) => {}
+            Type::Array(array) if is_number(&array.elem) => {}
+            Type::Array(array) if mentions_number(&array.elem) => agreements.push(quote!(
+                self.#ident.iter().zip(&other.#ident).all(|(one, other)| one.agrees(other))
+            )),
+            ty if mentions_number(ty) => agreements.push(quote!(self.#ident.agrees(&other.#ident))),
+            _ => agreements.push(quote!(self.#ident == other.#ident)),
+        }
     }
     Ok(quote! {
         impl<T: ::fluxline_core::number::Num> #name<T> {
@@ -389,6 +404,12 @@ fn expand_constants(item: DeriveInput) -> Result<Tokens> {
             ) -> #name<U> {
                 let _ = &f;
                 #name { #(#members),* }
+            }
+
+            /// Whether they differ in numbers alone: what is chosen or counted is the same.
+            pub fn agrees(&self, other: &Self) -> bool {
+                let _ = other;
+                true #(&& #agreements)*
             }
         }
     })

@@ -121,7 +121,7 @@ fn measure(session: &Session, repeat: u32, startup: f64) -> Result<Measured, Dia
 }
 
 /// The most memory the process has held, in bytes, where the system tells.
-fn peak_memory() -> Option<u64> {
+pub(super) fn peak_memory() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
     let kilobytes: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;

@@ -11,6 +11,7 @@ mod new;
 mod plot;
 mod reproduce;
 mod run;
+mod sweep;
 mod validate;
 
 use crate::args::{Cli, Color, Command};
@@ -36,6 +37,7 @@ pub fn main() -> ExitCode {
         Command::Describe(args) => describe::run(&console, &args),
         Command::Explain(args) => explain::run(&console, &args),
         Command::Bench(args) => bench::run(&console, &args),
+        Command::Sweep(args) => sweep::run(&console, &args),
         Command::Reproduce(args) => reproduce::run(&console, &args),
     };
     ExitCode::from(code)

@@ -339,11 +339,11 @@ fn plots(console: &Console, session: &Session, completed: &Completed) -> String 
     texts.collect()
 }
 
-static INTERRUPTED: AtomicBool = AtomicBool::new(false);
+pub(super) static INTERRUPTED: AtomicBool = AtomicBool::new(false);
 
 /// The first Ctrl-C ends the run at the next step and keeps what there is; the second ends the
 /// process.
-fn listen() {
+pub(super) fn listen() {
     // Fails only where a handler is already installed.
     let _ = ctrlc::set_handler(|| {
         if INTERRUPTED.swap(true, Ordering::SeqCst) {

@@ -124,7 +124,7 @@ impl Plan {
     /// Begin and end of the step that follows a state. Time is start + n·step; where the convention
     /// asks for it, it is added up step by step, with the rounding that brings.
     #[inline]
-    pub fn times(&self, state: &State<f64>) -> (f64, f64) {
+    pub fn times<T>(&self, state: &State<T>) -> (f64, f64) {
         match self.convention {
             Convention::Fluxline => (
                 self.start + state.step as f64 * self.step,

@@ -29,7 +29,15 @@ impl ParquetWriter {
         output: OutputFile,
         variables: impl IntoIterator<Item = (&'a str, &'a str)>,
     ) -> io::Result<Self> {
-        let named: Vec<(&str, &str)> = [("time", "s")].into_iter().chain(variables).collect();
+        Self::with_columns(output, [("time", "s")].into_iter().chain(variables))
+    }
+
+    /// The same with all columns named, each with its unit.
+    pub fn with_columns<'a>(
+        output: OutputFile,
+        columns: impl IntoIterator<Item = (&'a str, &'a str)>,
+    ) -> io::Result<Self> {
+        let named: Vec<(&str, &str)> = columns.into_iter().collect();
         let fields = named
             .iter()
             .map(|(name, _)| {

@@ -89,6 +89,7 @@ impl Physics for Atmosphere {
         Self::HELD.start(io);
     }
 
+    #[inline(always)]
     fn step<T: Num>(_: &NoConstants<T>, io: &mut Step<'_, T>) {
         let held = |input| Self::HELD.get(io, input);
         let (altitude, tropopause) = (io.input(Self::ALTITUDE), held(Self::TROPOPAUSE));

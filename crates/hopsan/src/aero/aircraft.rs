@@ -957,6 +957,7 @@ impl Physics for Aircraft6Dof {
         Self::BODY.start(io, motion, &state.sizes.inertia, &state.loads);
     }
 
+    #[inline(always)]
     fn step<T: Num>(k: &Prepared<T>, io: &mut Step<'_, T>) {
         let state = Self::state(k, io, &Self::BODY.motion(io));
         let motion = Self::BODY.step(io, &state.sizes.inertia, &state.loads);
@@ -1033,6 +1034,7 @@ impl Physics for Aircraft6Dofs {
         Self::BODY.start(io, motion, &state.sizes.inertia, &state.loads);
     }
 
+    #[inline(always)]
     fn step<T: Num>(_: &NoConstants<T>, io: &mut Step<'_, T>) {
         let frame = Self::frame(io);
         let state = Self::state(&frame, io, &Self::BODY.motion(io));
@@ -1566,6 +1568,7 @@ impl Physics for Aircraft6Dofss {
         Self::step(k, io);
     }
 
+    #[inline(always)]
     fn step<T: Num>(_: &NoConstants<T>, io: &mut Step<'_, T>) {
         let frame = Self::frame(io, io.output(Self::SPEED));
         let state = Self::state(&frame, io, &Self::BODY.motion(io));

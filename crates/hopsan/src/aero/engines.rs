@@ -112,6 +112,7 @@ impl Physics for JetEngine {
         Self::SHAFT.start(io, wanted, speed);
     }
 
+    #[inline(always)]
     fn step<T: Num>(_: &NoConstants<T>, io: &mut Step<'_, T>) {
         let held = |input| Self::HELD.get(io, input);
         let shaft = io.memory(Self::SPEED_1);
@@ -178,6 +179,7 @@ impl Physics for FuelTank {
         io.set_memory(Self::FUEL_FLOW_1, flow);
     }
 
+    #[inline(always)]
     fn step<T: Num>(_: &NoConstants<T>, io: &mut Step<'_, T>) {
         let (flow, full) = (io.input(Self::FUEL_FLOW), Self::HELD.get(io, Self::FULL_MASS));
         let taken = (flow + io.memory(Self::FUEL_FLOW_1)) * (0.5 * io.dt);
@@ -253,6 +255,7 @@ impl Physics for Propeller {
         Ok(NoConstants::new())
     }
 
+    #[inline(always)]
     fn step<T: Num>(_: &NoConstants<T>, io: &mut Step<'_, T>) {
         let speed = io.flow(Self::SHAFT);
         let turns = speed / TAU;

@@ -222,6 +222,7 @@ macro_rules! rocket {
                 Self::BODY.start(io, motion, &state.inertia, &state.loads);
             }
 
+            #[inline(always)]
             fn step<T: Num>(_: &NoConstants<T>, io: &mut Step<'_, T>) {
                 let State { flow, inertia, loads } = Self::state(io, &Self::BODY.motion(io));
                 let motion = Self::BODY.step(io, &inertia, &loads);
@@ -386,6 +387,7 @@ impl Physics for CombustionChamber {
         Self::remember(io, density, temperature, flow);
     }
 
+    #[inline(always)]
     fn step<T: Num>(_: &NoConstants<T>, io: &mut Step<'_, T>) {
         let held = |input| Self::HELD.get(io, input);
         let (volume, gas) = (held(Self::VOLUME), held(Self::GAS_CONSTANT));

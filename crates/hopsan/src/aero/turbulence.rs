@@ -42,6 +42,7 @@ impl Along {
         io.set_memory(self.memory, old);
     }
 
+    #[inline(always)]
     fn step<T: Num>(self, io: &mut Step<'_, T>, gust: Gust<T>, noise: T) -> T {
         let new = gust.gain() * noise * io.dt / (gust.time * 2.0 + io.dt);
         let y = new + io.memory(self.memory);
@@ -80,6 +81,7 @@ impl Across {
         io.set_memory(self.memory + 2, after);
     }
 
+    #[inline(always)]
     fn step<T: Num>(self, io: &mut Step<'_, T>, gust: Gust<T>, noise: T) -> T {
         let [new, ..] = Self::parts(io, gust, noise, T::zero());
         let y = new + io.memory(self.memory) + io.memory(self.memory + 1);
@@ -197,6 +199,7 @@ impl Physics for TurbulenceFilter {
         Self::Z.start(io, z, w);
     }
 
+    #[inline(always)]
     fn step<T: Num>(k: &Gusts<T>, io: &mut Step<'_, T>) {
         let [x, y, z] = Self::gusts(k, io);
         let [u, v, w] = [Self::NOISE_X, Self::NOISE_Y, Self::NOISE_Z].map(|i| io.input(i));
@@ -352,6 +355,7 @@ impl Physics for Wind {
         Self::Z.start(io, down, w);
     }
 
+    #[inline(always)]
     fn step<T: Num>(_: &NoConstants<T>, io: &mut Step<'_, T>) {
         let (wind, [flat, down]) = Self::wind(io);
         let [u, v, w] = Self::noises(io);

@@ -85,7 +85,7 @@ impl Physics for CurrentController {
         Self::remember(io);
     }
 
-    #[inline]
+    #[inline(always)]
     fn step<T: Num>(_: &NoConstants<T>, io: &mut Step<'_, T>) {
         let (angle, low, high) = Self::constants(io);
         let share = io.input(Self::WANTED_CURRENT) * angle / (angle + 2.0);
@@ -163,7 +163,7 @@ impl Physics for PulseWidthModulator {
         Self::HELD.start(io);
     }
 
-    #[inline]
+    #[inline(always)]
     fn step<T: Num>(_: &NoConstants<T>, io: &mut Step<'_, T>) {
         let held = |input| Self::HELD.get(io, input);
         let share = limit(io.input(Self::SHARE), T::zero(), T::one());

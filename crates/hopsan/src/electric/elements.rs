@@ -54,7 +54,7 @@ impl Physics for Resistor {
         Self::HELD.start(io);
     }
 
-    #[inline]
+    #[inline(always)]
     fn step<T: Num>(_: &NoConstants<T>, io: &mut Step<'_, T>) {
         let conductance = Self::HELD.get(io, Self::CONDUCTANCE);
         conduct(io, Self::P1, Self::P2, conductance);
@@ -84,7 +84,7 @@ impl Physics for VarResistor {
         Ok(NoConstants::new())
     }
 
-    #[inline]
+    #[inline(always)]
     fn step<T: Num>(_: &NoConstants<T>, io: &mut Step<'_, T>) {
         let conductance = io.input(Self::CONDUCTANCE);
         conduct(io, Self::P1, Self::P2, conductance);
@@ -121,7 +121,7 @@ impl Physics for Switch {
         Ok(NoConstants::new())
     }
 
-    #[inline]
+    #[inline(always)]
     fn step<T: Num>(_: &NoConstants<T>, io: &mut Step<'_, T>) {
         let closed = io.input(Self::CLOSED).gt(T::of(0.5));
         let impedance = io.impedance(Self::P1) + io.impedance(Self::P2);
@@ -185,7 +185,7 @@ impl Physics for Capacitance2 {
         Self::HELD.start(io);
     }
 
-    #[inline]
+    #[inline(always)]
     fn step<T: Num>(_: &NoConstants<T>, io: &mut Step<'_, T>) {
         let filter = Self::HELD.get(io, Self::FILTER);
         let capacitance = Self::HELD.get(io, Self::CAPACITANCE);
@@ -229,7 +229,7 @@ impl Physics for InductanceC {
         Self::step(k, io);
     }
 
-    #[inline]
+    #[inline(always)]
     fn step<T: Num>(_: &NoConstants<T>, io: &mut Step<'_, T>) {
         let (inductance, filter) = (io.input(Self::INDUCTANCE), io.input(Self::FILTER));
         let impedance = (T::one() - filter) * inductance / io.dt;
@@ -284,7 +284,7 @@ impl Physics for CapacitanceMultiPort {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn step<T: Num>(_: &Capacitor<T>, io: &mut Step<'_, T>) {
         let sent = |io: &Step<'_, T>, i: usize| io.wave(i) + io.impedance(i) * io.flow(i) * 2.0;
         let mut sum = T::zero();
@@ -335,7 +335,7 @@ impl Physics for Inductance {
         Self::HELD.start(io);
     }
 
-    #[inline]
+    #[inline(always)]
     fn step<T: Num>(_: &NoConstants<T>, io: &mut Step<'_, T>) {
         let (p1, p2) = (Self::P1, Self::P2);
         let gain = T::of(0.5 * io.dt) / Self::HELD.get(io, Self::INDUCTANCE);

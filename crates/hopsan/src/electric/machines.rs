@@ -204,7 +204,7 @@ impl Physics for Motor {
         io.set_memory(Self::DELAYED, delayed);
     }
 
-    #[inline]
+    #[inline(always)]
     fn step<T: Num>(_: &NoConstants<T>, io: &mut Step<'_, T>) {
         let drive = Self::drive(io);
         let (current, electric, mechanical) = drive.step(io, Self::DELAYED);
@@ -318,7 +318,7 @@ impl Physics for MotorGear {
         io.set_memory(Self::DELAYED, delayed);
     }
 
-    #[inline]
+    #[inline(always)]
     fn step<T: Num>(_: &NoConstants<T>, io: &mut Step<'_, T>) {
         let (current, electric, mechanical) = Self::drive(io).step(io, Self::DELAYED);
         let held = |input| Self::HELD.get(io, input);
@@ -478,7 +478,7 @@ impl Physics for MotorGearScrewLink {
         io.set_memory(Self::DELAYED_ANGLE_2, first);
     }
 
-    #[inline]
+    #[inline(always)]
     fn step<T: Num>(_: &NoConstants<T>, io: &mut Step<'_, T>) {
         let drive = Self::drive(io);
         let held = |input| Self::HELD.get(io, input);
@@ -685,7 +685,7 @@ impl Physics for AcMachine {
         Self::remember(io);
     }
 
-    #[inline]
+    #[inline(always)]
     fn step<T: Num>(_: &NoConstants<T>, io: &mut Step<'_, T>) {
         let machine = Self::slipping(io);
         let armature = Armature::at(io, Self::HELD.get(io, Self::RESISTANCE));

@@ -73,7 +73,7 @@ macro_rules! copies {
                 Self::step(k, io);
             }
 
-            #[inline]
+            #[inline(always)]
             fn step<T: Num>(_: &NoConstants<T>, io: &mut Step<'_, T>) {
                 $(
                     let value = io.$variable(Self::P1);

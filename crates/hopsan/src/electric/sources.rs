@@ -38,7 +38,7 @@ impl Physics for Ground {
         Ok(NoConstants::new())
     }
 
-    #[inline]
+    #[inline(always)]
     fn step<T: Num>(_: &NoConstants<T>, io: &mut Step<'_, T>) {
         io.set_wave(Self::P1, T::zero(), T::zero());
     }
@@ -65,7 +65,7 @@ impl Physics for VoltageSource {
         Ok(NoConstants::new())
     }
 
-    #[inline]
+    #[inline(always)]
     fn step<T: Num>(_: &NoConstants<T>, io: &mut Step<'_, T>) {
         let voltage = io.input(Self::VOLTAGE);
         io.set_wave(Self::P1, voltage, T::zero());
@@ -100,7 +100,7 @@ impl Physics for VoltageSourceMultiPortC {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn step<T: Num>(_: &NoConstants<T>, io: &mut Step<'_, T>) {
         let voltage = io.input(Self::VOLTAGE);
         for i in 0..io.port_count() {
@@ -130,7 +130,7 @@ impl Physics for VoltageSourceQ {
         Ok(NoConstants::new())
     }
 
-    #[inline]
+    #[inline(always)]
     fn step<T: Num>(_: &NoConstants<T>, io: &mut Step<'_, T>) {
         let voltage = io.input(Self::VOLTAGE);
         let bond = io.bond_mut(Self::P1);
@@ -160,7 +160,7 @@ impl Physics for CurrentSource {
         Ok(NoConstants::new())
     }
 
-    #[inline]
+    #[inline(always)]
     fn step<T: Num>(_: &NoConstants<T>, io: &mut Step<'_, T>) {
         let current = io.input(Self::CURRENT);
         io.set_flow(Self::P1, current);
@@ -195,7 +195,7 @@ impl Physics for WaveSource {
         Self::step(k, io);
     }
 
-    #[inline]
+    #[inline(always)]
     fn step<T: Num>(_: &NoConstants<T>, io: &mut Step<'_, T>) {
         let (wave, impedance) = (io.input(Self::WAVE), io.input(Self::IMPEDANCE));
         io.set_wave(Self::P1, wave, impedance);
@@ -230,7 +230,7 @@ impl Physics for NodeSource {
         Self::step(k, io);
     }
 
-    #[inline]
+    #[inline(always)]
     fn step<T: Num>(_: &NoConstants<T>, io: &mut Step<'_, T>) {
         let (voltage, current) = (io.input(Self::VOLTAGE), io.input(Self::CURRENT));
         let bond = io.bond_mut(Self::P1);
@@ -293,7 +293,7 @@ impl Physics for Battery {
         Self::HELD.start(io);
     }
 
-    #[inline]
+    #[inline(always)]
     fn step<T: Num>(_: &NoConstants<T>, io: &mut Step<'_, T>) {
         let [conductance, nominal, capacity, exponent, base] =
             [Self::CONDUCTANCE, Self::NOMINAL_VOLTAGE, Self::CAPACITY, Self::EXPONENT, Self::BASE]

@@ -144,6 +144,7 @@ struct Charged<T> {
 }
 
 impl<T: Num> Charge<T> {
+    #[inline(always)]
     fn constant(&self) -> Charge<Dual<T>> {
         let c = Dual::constant;
         Charge {
@@ -159,11 +160,13 @@ impl<T: Num> Charge<T> {
         }
     }
 
+    #[inline(always)]
     fn free_position(&self, drop: T) -> T {
         self.position[0] + self.position[1] * drop
     }
 
     /// The step at a pressure difference, with a share of the speed.
+    #[inline(always)]
     fn at(&self, drop: T, share: T) -> Charged<T> {
         let position = limit(self.free_position(drop), T::zero(), self.stroke);
         let speed = (self.speed[0] + self.speed[1] * drop) * share;
@@ -177,6 +180,7 @@ impl<T: Num> Charge<T> {
     }
 
     /// The step, from what was before it.
+    #[inline(always)]
     fn step(&self, io: &mut Step<'_, T>, iterations: usize, before: Charged<T>) -> Charged<T> {
         if iterations == 0 { self.solve(io, before) } else { self.iterate(io, iterations, before) }
     }
@@ -258,6 +262,7 @@ impl<T: Num> Charge<T> {
 }
 
 impl<T: Num> Charged<T> {
+    #[inline(always)]
     fn select(mask: T::Mask, yes: Self, no: Self) -> Self {
         Self {
             position: T::select(mask, yes.position, no.position),
@@ -281,10 +286,12 @@ impl<T: Num> Charged<T> {
 
 impl Accumulator {
     /// Half a step of charging per pressure difference.
+    #[inline(always)]
     fn half_step<T: Num>(io: &Step<'_, T>) -> T {
         io.input(Self::INLET) / io.input(Self::GAS_VOLUME) * (0.5 * io.dt)
     }
 
+    #[inline(always)]
     fn carry<T: Num>(io: &mut Step<'_, T>, drop: T) {
         let carried = io.output(Self::CHARGE) + Self::half_step(io) * drop;
         io.set_memory(Self::CARRIED, carried);
@@ -304,6 +311,7 @@ impl Physics for Accumulator {
         Self::step(k, io);
     }
 
+    #[inline(always)]
     fn step<T: Num>(k: &Iterations<T>, io: &mut Step<'_, T>) {
         let volume = io.input(Self::GAS_VOLUME);
         let charge = Charge {
@@ -336,11 +344,13 @@ impl Physics for Accumulator {
 
 impl PistonAccumulator {
     /// Twice the mass, and the friction over a step.
+    #[inline(always)]
     fn inertia<T: Num>(io: &Step<'_, T>) -> (T, T) {
         (io.input(Self::MASS) * 2.0, io.input(Self::FRICTION) * io.dt)
     }
 
     /// Position and speed per pressure difference.
+    #[inline(always)]
     fn reach<T: Num>(io: &Step<'_, T>) -> (T, T) {
         let (m, b) = Self::inertia(io);
         let speed = io.input(Self::AREA) * io.dt / (m + b);
@@ -382,6 +392,7 @@ impl Physics for PistonAccumulator {
         Self::step(k, io);
     }
 
+    #[inline(always)]
     fn step<T: Num>(k: &Iterations<T>, io: &mut Step<'_, T>) {
         let (area, stroke) = (io.input(Self::AREA), io.input(Self::STROKE));
         let (reach, speed) = Self::reach(io);

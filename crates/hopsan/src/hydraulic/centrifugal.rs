@@ -234,7 +234,7 @@ impl Physics for CentrifugalPump {
         Ok(NoConstants::new())
     }
 
-    #[inline]
+    #[inline(always)]
     fn step<T: Num>(_: &NoConstants<T>, io: &mut Step<'_, T>) {
         let impeller = impeller!(io, -1.0);
         let (speed, guess) = (io.input(Self::SPEED), io.flow(Self::P2));
@@ -281,7 +281,7 @@ impl Physics for CentrifugalPumpJ {
         io.set_memory(Self::SPEED_1, speed);
     }
 
-    #[inline]
+    #[inline(always)]
     fn step<T: Num>(_: &NoConstants<T>, io: &mut Step<'_, T>) {
         let (c, dt) = (Dual::constant, io.dt);
         let impeller = impeller!(io, 1.0);

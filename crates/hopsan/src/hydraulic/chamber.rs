@@ -193,7 +193,7 @@ pub fn equivalent_mass<T: Num>(io: &mut Step<'_, T>, port: usize) -> T {
     let missing = mass.le(T::zero());
     if missing.any() {
         if io.time > 1.5 * io.dt {
-            io.request_stop();
+            io.request_stop(missing);
         }
         return T::select(missing, T::one(), mass);
     }

@@ -80,7 +80,7 @@ macro_rules! check_valves {
                 Ok(NoConstants::new())
             }
 
-            #[inline]
+            #[inline(always)]
             fn step<T: Num>(_: &NoConstants<T>, io: &mut Step<'_, T>) {
                 let (a, b) = (End::at(io, Self::P1), End::at(io, Self::P2));
                 let conductance = io.input(Self::CONDUCTANCE);
@@ -126,7 +126,7 @@ impl Physics for CheckValveWithOrifice {
         Ok(NoConstants::new())
     }
 
-    #[inline]
+    #[inline(always)]
     fn step<T: Num>(_: &NoConstants<T>, io: &mut Step<'_, T>) {
         let is_open = io.wave(Self::P1).gt(io.wave(Self::P2));
         // The conductance stays what it was before an end ran dry.
@@ -213,7 +213,7 @@ macro_rules! piloted_valves {
                 Ok(Seat { conductance: self.conductance })
             }
 
-            #[inline]
+            #[inline(always)]
             fn step<T: Num>(k: &Seat<T>, $io: &mut Step<'_, T>) {
                 let ($a, $b) = ($io.wave(Self::P1), $io.wave(Self::P2));
                 let $pilot = $io.wave(Self::PILOT);

@@ -472,7 +472,7 @@ macro_rules! two_chambers {
                 Self::read(k, io).start(io);
             }
 
-            #[inline]
+            #[inline(always)]
             fn step<T: Num>(k: &Bonds<T>, io: &mut Step<'_, T>) {
                 $step(Self::read(k, io), io);
             }
@@ -592,7 +592,7 @@ impl Physics for FourChamberPiston {
         io.set_wave(rod, piston.force(waves), piston.resistance(z));
     }
 
-    #[inline]
+    #[inline(always)]
     fn step<T: Num>(k: &Bonds<T>, io: &mut Step<'_, T>) {
         let (piston, chambers) = (Self::piston(io), k.chambers(Floor::Everywhere));
         let (rod, dt) = (k.counts.iter().sum(), io.dt);
@@ -673,7 +673,7 @@ impl Physics for CylinderQ {
         Self::SPEED.start(io, T::zero(), v);
     }
 
-    #[inline]
+    #[inline(always)]
     fn step<T: Num>(k: &CylinderMass<T>, io: &mut Step<'_, T>) {
         let before: [T; Self::MOTION] = std::array::from_fn(|i| io.memory(Self::FORCE_1 + i));
         let mut ends = [End::at(io, Self::P1), End::at(io, Self::P2)];

@@ -603,7 +603,7 @@ impl Physics for DirectionalCheckValve22 {
         Self::step(k, io);
     }
 
-    #[inline]
+    #[inline(always)]
     fn step<T: Num>(k: &Spool<T>, io: &mut Step<'_, T>) {
         let command = is_on(io.input(Self::COMMAND), T::one());
         let x = k.step(io, Self::COMMAND_1, Travel::OneWay, command);

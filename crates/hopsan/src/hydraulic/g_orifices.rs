@@ -29,6 +29,7 @@ fn orifice<T: Num>(
 }
 
 /// |q|/(A·√(2·(0.1 Pa + |Δp|)/ρ)): what a flow coefficient would have to be.
+#[inline(always)]
 fn coefficient<T: Num>(q: T, drop: T, area: T, density: T) -> T {
     q.abs() / (area * ((drop.abs() + 0.1) * 2.0 / density).sqrt())
 }
@@ -96,7 +97,7 @@ impl Physics for CheckOrifice {
         Self::step(constants, io);
     }
 
-    #[inline]
+    #[inline(always)]
     fn step<T: Num>(_: &NoConstants<T>, io: &mut Step<'_, T>) {
         let (d, l) = (io.input(Self::DIAMETER), io.input(Self::LENGTH));
         let (rho, eta) = (io.input(Self::DENSITY), io.input(Self::VISCOSITY));
@@ -175,7 +176,7 @@ impl Physics for SlitOrifice {
         Ok(NoConstants::new())
     }
 
-    #[inline]
+    #[inline(always)]
     fn step<T: Num>(_: &NoConstants<T>, io: &mut Step<'_, T>) {
         let (a, s) = (io.input(Self::AREA), io.input(Self::CIRCUMFERENCE));
         let (b, l) = (io.input(Self::HEIGHT), io.input(Self::LENGTH));

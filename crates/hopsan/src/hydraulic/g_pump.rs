@@ -172,7 +172,7 @@ impl Physics for ControlledPump {
         Self::step(constants, io);
     }
 
-    #[inline]
+    #[inline(always)]
     fn step<T: Num>(_: &NoConstants<T>, io: &mut Step<'_, T>) {
         let (k, dt, c) = (Regulator::at(io), io.dt, Dual::constant);
         let (pilot, leakage) = (io.wave(Self::P3), io.input(Self::LEAKAGE));
@@ -277,7 +277,7 @@ impl Physics for FuelTank {
         io.set_memory(Self::FLOW_1, io.flow(Self::OUTLET));
     }
 
-    #[inline]
+    #[inline(always)]
     fn step<T: Num>(_: &NoConstants<T>, io: &mut Step<'_, T>) {
         let (rho, initial) = (io.memory(Self::KEPT_DENSITY), io.memory(Self::KEPT_INITIAL));
         let q = io.flow(Self::OUTLET);

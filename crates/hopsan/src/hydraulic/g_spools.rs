@@ -191,7 +191,7 @@ impl Physics for Valve33 {
         Edges(Self::KEPT_LAP).start(io, [lap, laminar], edges);
     }
 
-    #[inline]
+    #[inline(always)]
     fn step<T: Num>(_: &NoConstants<T>, io: &mut Step<'_, T>) {
         let (spool, x) = (Edges(Self::KEPT_LAP), io.input(Self::POSITION));
         let edges = [
@@ -204,6 +204,7 @@ impl Physics for Valve33 {
 }
 
 /// C_q·√(2/ρ).
+#[inline(always)]
 pub(super) fn jet<T: Num>(coefficient: T, density: T) -> T {
     coefficient * (T::of(2.0) / density).sqrt()
 }
@@ -322,6 +323,7 @@ macro_rules! four_way {
             const EDGES: Edges = Edges(Self::KEPT_LAP);
 
             /// Keeps what the four edges need.
+            #[inline(always)]
             fn keep_edges<T: Num>(io: &mut Step<'_, T>) {
                 let u = |i| io.input(i);
                 let gain =
@@ -428,7 +430,7 @@ impl Physics for Valve43 {
         io.set_memory(Self::KEPT_FORCE, (io.input(Self::DENSITY) * 2.0).sqrt());
     }
 
-    #[inline]
+    #[inline(always)]
     fn step<T: Num>(_: &NoConstants<T>, io: &mut Step<'_, T>) {
         let x = io.input(Self::POSITION);
         let [p, t, a, b] = Self::EDGES.four_way(io, x);
@@ -521,7 +523,7 @@ impl Physics for LoadSensing {
         io.set_memory(Self::KEPT_SENSE_GAIN, jet * io.input(Self::SENSE_WIDTH));
     }
 
-    #[inline]
+    #[inline(always)]
     fn step<T: Num>(_: &NoConstants<T>, io: &mut Step<'_, T>) {
         let x = io.input(Self::POSITION);
         let [_, t, a, b] = Self::EDGES.four_way(io, x);
@@ -605,7 +607,7 @@ impl Physics for OpenCentre {
         io.set_memory(Self::LARGEST_CENTRE, largest);
     }
 
-    #[inline]
+    #[inline(always)]
     fn step<T: Num>(_: &NoConstants<T>, io: &mut Step<'_, T>) {
         let x = io.input(Self::POSITION);
         Self::EDGES.four_way(io, x);

@@ -68,6 +68,7 @@ struct Geometry<T> {
 const DELAYED: usize = 7;
 
 impl<T: Num> Geometry<T> {
+    #[inline(always)]
     fn load(io: &Step<'_, T>, at: usize) -> Self {
         let m = |i| io.memory(at + i);
         Self {
@@ -81,6 +82,7 @@ impl<T: Num> Geometry<T> {
         }
     }
 
+    #[inline(always)]
     fn store(self, io: &mut Step<'_, T>, at: usize) {
         let all = [
             self.area,
@@ -168,11 +170,13 @@ fn write_both<T: Num>(io: &mut Step<'_, T>, q: T, p: [T; 2]) {
 }
 
 impl<T: Num, const P: usize> Balance<T, P> {
+    #[inline(always)]
     fn pilot_pressure(&self, io: &Step<'_, T>, port: usize) -> T {
         let c = io.wave(port);
         if self.clips_pilots { c.max(T::zero()) } else { c }
     }
 
+    #[inline(always)]
     fn bias(&self, io: &Step<'_, T>, reference: T) -> T {
         self.pilots.iter().fold(reference * self.reference, |sum, &(port, gain)| {
             sum + gain * self.pilot_pressure(io, port)
@@ -374,7 +378,7 @@ macro_rules! spool_valve {
                 balance.start(io, Self::KEPT_AREA, k, reference, x);
             }
 
-            #[inline]
+            #[inline(always)]
             fn step<T: Num>(k: &Iterations<T>, io: &mut Step<'_, T>) {
                 let balance: fn(&Step<'_, T>) -> Balance<T, _> = $balance;
                 let balance = balance(io);
@@ -613,6 +617,7 @@ pub struct InertRelief {
 
 impl InertRelief {
     /// Remembers what later steps need of position, speed and acting force.
+    #[inline(always)]
     fn remember<T: Num>(io: &mut Step<'_, T>, k: &Geometry<T>, spring: T, act: T, x: T, v: T) {
         let (dt, m) = (io.dt, io.memory(Self::KEPT_MASS));
         let t2 = dt * dt;
@@ -652,7 +657,7 @@ impl Physics for InertRelief {
         io.set_memory(Self::DELAYED_2, io.memory(Self::WAITING));
     }
 
-    #[inline]
+    #[inline(always)]
     fn step<T: Num>(_: &NoConstants<T>, io: &mut Step<'_, T>) {
         let (k, dt) = (Geometry::load(io, Self::KEPT_AREA), io.dt);
         let (m, reference) = (io.memory(Self::KEPT_MASS), io.input(Self::REFERENCE));

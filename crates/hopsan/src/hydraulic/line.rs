@@ -93,7 +93,7 @@ impl Physics for LosslessLine {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn step<T: Num>(k: &Delay<T>, io: &mut Step<'_, T>) {
         let (z, keep) = (io.input(Self::IMPEDANCE), io.input(Self::FILTER));
         let sent = [(Self::P1, Self::P2), (Self::P2, Self::P1)].map(|(to, from)| {
@@ -285,6 +285,7 @@ impl Physics for Hose {
         }
     }
 
+    #[inline(always)]
     fn step<T: Num>(k: &HoseConstants<T>, io: &mut Step<'_, T>) {
         let one = T::one();
         let flows = [io.flow(Self::P1), io.flow(Self::P2)];

@@ -229,6 +229,7 @@ impl PumpPiston {
         Chamber { first: Self::P1, count: 1, waves: Self::PISTON_WAVE, floor: Floor::Inside };
 
     /// The piston, with what the volume has more than A·(−x).
+    #[inline(always)]
     fn piston<T: Num>(io: &Step<'_, T>, volume: T) -> Piston<T, 1> {
         Piston {
             areas: [io.input(Self::AREA)],
@@ -258,7 +259,7 @@ impl Physics for PumpPiston {
         io.set_wave(Self::ROD, wave, piston.resistance(z));
     }
 
-    #[inline]
+    #[inline(always)]
     fn step<T: Num>(_: &NoConstants<T>, io: &mut Step<'_, T>) {
         let half = io.input(Self::AREA) * io.input(Self::STROKE) * 0.5;
         let piston = Self::piston(io, io.input(Self::VOLUME) + half);
@@ -298,6 +299,7 @@ struct Kidney<T> {
 
 impl<T: Num> Kidney<T> {
     /// Area that two circles of the rounded ends' radius share, their centres `d` apart.
+    #[inline(always)]
     fn lens(&self, d: T) -> T {
         let r = self.r;
         let angle = (d / (r * 2.0)).apply(|x| (x.acos(), -1.0 / (1.0 - x * x).sqrt()));
@@ -305,12 +307,14 @@ impl<T: Num> Kidney<T> {
     }
 
     /// Area of a groove after a length, of which `share` is the ratio of the grooves' lengths.
+    #[inline(always)]
     fn groove(&self, length: T, share: T) -> T {
         let square = length * length * self.rise * self.opening;
         (square * self.rise).min(square * share)
     }
 
     /// Area at an arc length from where the groove in front begins.
+    #[inline(always)]
     fn area(&self, x: T) -> T {
         let [g1, g2] = self.grooves;
         let (zero, one, r, port) = (T::zero(), T::one(), self.r, self.port);
@@ -348,11 +352,13 @@ impl<T: Num> Kidney<T> {
     }
 }
 
+#[inline(always)]
 fn tan<T: Num>(x: T) -> T {
     x.sin() / x.cos()
 }
 
 /// What is left of x after whole turns of 360 towards zero.
+#[inline(always)]
 fn within_turn<T: Num>(x: T) -> T {
     let turns = (x.abs() / 360.0).floor().with_sign_of(x);
     x - turns * 360.0
@@ -376,7 +382,7 @@ impl Physics for ValvePlate {
         Self::ANGLE_OF_BLOCK.start(io, T::zero(), T::zero());
     }
 
-    #[inline]
+    #[inline(always)]
     fn step<T: Num>(k: &Count<T>, io: &mut Step<'_, T>) {
         let degree = PI / 180.0;
         let arc = io.input(Self::RADIUS) * degree;
@@ -453,7 +459,7 @@ impl Physics for SwashPlate {
         start_pistons(io, io.port_count());
     }
 
-    #[inline]
+    #[inline(always)]
     fn step<T: Num>(_: &NoConstants<T>, io: &mut Step<'_, T>) {
         let lever = io.input(Self::RADIUS) * tan(io.input(Self::TILT));
         let speed = io.input(Self::SPEED);
@@ -499,7 +505,7 @@ impl Physics for CylinderBlock {
         Self::SPEED.start(io, -torque, speed);
     }
 
-    #[inline]
+    #[inline(always)]
     fn step<T: Num>(k: &Block<T>, io: &mut Step<'_, T>) {
         let shaft = End::at(io, k.pistons);
         let lever = io.input(Self::RADIUS) * tan(io.input(Self::TILT));

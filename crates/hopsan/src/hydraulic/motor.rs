@@ -244,7 +244,7 @@ impl Physics for FixedDisplacementMotorQ {
         Rotor(Self::DRIVE_1).start(io);
     }
 
-    #[inline]
+    #[inline(always)]
     fn step<T: Num>(_: &NoConstants<T>, io: &mut Step<'_, T>) {
         Motor {
             displacement: io.input(Self::DISPLACEMENT) / TAU,
@@ -268,7 +268,7 @@ impl Physics for VariableDisplacementMotorQ {
         Rotor(Self::DRIVE_1).start(io);
     }
 
-    #[inline]
+    #[inline(always)]
     fn step<T: Num>(_: &NoConstants<T>, io: &mut Step<'_, T>) {
         let setting = limit(io.input(Self::SETTING), T::of(-1.0), T::one());
         Motor {
@@ -327,7 +327,7 @@ impl Physics for MachineC {
         io.set_wave(Self::SHAFT, wave, d * d * (z[0] + z[1]) + io.input(Self::FRICTION));
     }
 
-    #[inline]
+    #[inline(always)]
     fn step<T: Num>(_: &EquivalentInertia<T>, io: &mut Step<'_, T>) {
         let z = Self::impedances(io);
         let setting = limit(io.input(Self::SETTING), T::of(-1.0), T::one());

@@ -90,9 +90,11 @@ impl Past {
         self.push(io, last, before, speed);
         io.set_memory(self.0 + 1, before);
     }
+    #[inline(always)]
     fn position<T: Num>(self, io: &Step<'_, T>) -> T {
         io.memory(self.0) + io.memory(self.0 + 1)
     }
+    #[inline(always)]
     fn speed<T: Num>(self, io: &Step<'_, T>) -> T {
         io.memory(self.0 + 3)
     }
@@ -163,6 +165,7 @@ impl<T: Num> Load<T> {
     }
 
     /// Divisor of the speed.
+    #[inline(always)]
     fn inertia(&self, io: &Step<'_, T>) -> T {
         let beside = if self.clips { T::zero() } else { io.impedance(self.port) };
         self.mass * 2.0 + (self.viscous + beside) * io.dt
@@ -323,6 +326,7 @@ pub struct PistonMass {
 }
 
 impl PistonMass {
+    #[inline(always)]
     fn parts<T: Num>(io: &Step<'_, T>) -> Load<T> {
         let m = |i| io.memory(i);
         Load {
@@ -366,7 +370,7 @@ impl Physics for PistonMass {
         Self::parts(io).start(io, p, force);
     }
 
-    #[inline]
+    #[inline(always)]
     fn step<T: Num>(_: &NoConstants<T>, io: &mut Step<'_, T>) {
         Self::parts(io).step(io);
     }
@@ -441,6 +445,7 @@ pub struct PistonSpringMass {
 }
 
 impl PistonSpringMass {
+    #[inline(always)]
     fn parts<T: Num>(io: &Step<'_, T>) -> Load<T> {
         let u = |i| io.input(i);
         Load {
@@ -470,7 +475,7 @@ impl Physics for PistonSpringMass {
         Self::parts(io).start(io, p, force);
     }
 
-    #[inline]
+    #[inline(always)]
     fn step<T: Num>(_: &NoConstants<T>, io: &mut Step<'_, T>) {
         Self::parts(io).step(io);
     }
@@ -531,6 +536,7 @@ pub struct MotorInertia {
 }
 
 impl MotorInertia {
+    #[inline(always)]
     fn load<T: Num>(io: &Step<'_, T>) -> Shaft<T> {
         Shaft {
             past: Past(Self::DELAYED_1),
@@ -562,7 +568,7 @@ impl Physics for MotorInertia {
         Self::load(io).start(io, moment, angle, speed);
     }
 
-    #[inline]
+    #[inline(always)]
     fn step<T: Num>(_: &NoConstants<T>, io: &mut Step<'_, T>) {
         let (c, d) = (Dual::constant, io.memory(Self::KEPT_DISPLACEMENT));
         let chambers = Chambers {
@@ -650,7 +656,7 @@ impl Physics for Piston {
         Self::step(constants, io);
     }
 
-    #[inline]
+    #[inline(always)]
     fn step<T: Num>(_: &NoConstants<T>, io: &mut Step<'_, T>) {
         let areas = [io.input(Self::AREA_1), io.input(Self::AREA_2)];
         let dead = [io.input(Self::DEAD_1), io.input(Self::DEAD_2)];

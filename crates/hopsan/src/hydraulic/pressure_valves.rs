@@ -179,7 +179,7 @@ macro_rules! piloted {
                 FirstOrder(Self::WANTED_1).start(io, rest, rest);
             }
 
-            #[inline]
+            #[inline(always)]
             fn step<T: Num>(k: &PressureSpool<T>, io: &mut Step<'_, T>) {
                 let (zero, one) = (T::zero(), T::one());
                 let stiffness =

@@ -184,7 +184,7 @@ impl Physics for FixedDisplacementPump {
         io.set_output(Self::ANGLE, T::zero());
     }
 
-    #[inline]
+    #[inline(always)]
     fn step<T: Num>(_: &NoConstants<T>, io: &mut Step<'_, T>) {
         let (from, to) = (End::at(io, Self::P1), End::at(io, Self::P2));
         let (speed, leakage) = (io.input(Self::SPEED), io.input(Self::LEAKAGE));
@@ -219,7 +219,7 @@ impl Physics for VariableDisplacementPump {
         Ok(NoConstants::new())
     }
 
-    #[inline]
+    #[inline(always)]
     fn step<T: Num>(_: &NoConstants<T>, io: &mut Step<'_, T>) {
         let (from, to) = (End::at(io, Self::P1), End::at(io, Self::P2));
         let speed = io.input(Self::SPEED);
@@ -312,7 +312,7 @@ impl Physics for PressureControlledPump {
         io.set_output(Self::ANGLE, T::zero());
     }
 
-    #[inline]
+    #[inline(always)]
     fn step<T: Num>(k: &Least<T>, io: &mut Step<'_, T>) {
         let (one, two) = (End::at(io, Self::P1), End::at(io, Self::P2));
         let (dt, speed) = (io.dt, io.input(Self::SPEED));

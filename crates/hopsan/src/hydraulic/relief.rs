@@ -229,7 +229,7 @@ macro_rules! opened_by {
                 FirstOrder(Self::WANTED_1).start(io, T::zero(), T::zero());
             }
 
-            #[inline]
+            #[inline(always)]
             fn step<T: Num>(k: &PressureSpool<T>, io: &mut Step<'_, T>) {
                 let (ports, set) = ([Self::P1, Self::P2], io.input(Self::PRESSURE));
                 let shape = ($lag(k, &*io), io.input(Self::HYSTERESIS));

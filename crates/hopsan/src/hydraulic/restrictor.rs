@@ -38,7 +38,7 @@ impl Physics for LaminarOrifice {
         Ok(NoConstants::new())
     }
 
-    #[inline]
+    #[inline(always)]
     fn step<T: Num>(_: &NoConstants<T>, io: &mut Step<'_, T>) {
         let conductance = io.input(Self::CONDUCTANCE).abs();
         with_cavitation(io, [Self::P1, Self::P2], true, |[a, b]: [End<T>; 2]| {
@@ -81,7 +81,7 @@ impl Physics for TurbulentOrifice {
         Self::step(k, io);
     }
 
-    #[inline]
+    #[inline(always)]
     fn step<T: Num>(_: &NoConstants<T>, io: &mut Step<'_, T>) {
         let conductance = io.input(Self::FLOW_COEFFICIENT)
             * io.input(Self::AREA).abs()
@@ -153,6 +153,7 @@ impl Physics for OrificeG {
         Self::step(k, io);
     }
 
+    #[inline(always)]
     fn step<T: Num>(_: &NoConstants<T>, io: &mut Step<'_, T>) {
         let (rho, viscosity) = (io.input(Self::DENSITY), io.input(Self::VISCOSITY));
         let (area, d, l) = (io.input(Self::AREA), io.input(Self::DIAMETER), io.input(Self::LENGTH));
@@ -254,12 +255,13 @@ impl Physics for LosslessConnector {
 
     fn start<T: Num>(_: &NoConstants<T>, io: &mut Step<'_, T>) {
         let sum = io.impedance(Self::P1) + io.impedance(Self::P2);
-        if (sum.le(T::zero()) & sum.ge(T::zero())).any() {
-            io.request_stop();
+        let missing = sum.le(T::zero()) & sum.ge(T::zero());
+        if missing.any() {
+            io.request_stop(missing);
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn step<T: Num>(_: &NoConstants<T>, io: &mut Step<'_, T>) {
         let (a, b) = (End::at(io, Self::P1), End::at(io, Self::P2));
         let q = (a.wave - b.wave) / (a.impedance + b.impedance);
@@ -280,13 +282,14 @@ impl Physics for LosslessTConnector {
     fn start<T: Num>(_: &NoConstants<T>, io: &mut Step<'_, T>) {
         for port in [Self::P1, Self::P2, Self::P3] {
             let z = io.impedance(port);
-            if (z.le(T::zero()) & z.ge(T::zero())).any() {
-                io.request_stop();
+            let missing = z.le(T::zero()) & z.ge(T::zero());
+            if missing.any() {
+                io.request_stop(missing);
             }
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn step<T: Num>(_: &NoConstants<T>, io: &mut Step<'_, T>) {
         let ports = [Self::P1, Self::P2, Self::P3];
         let (mut driven, mut admittance) = (T::zero(), T::zero());

@@ -30,7 +30,7 @@ macro_rules! sensor {
                 Self::step(k, io);
             }
 
-            #[inline]
+            #[inline(always)]
             fn step<T: Num>(_: &NoConstants<T>, io: &mut Step<'_, T>) {
                 for (output, value) in Self::read(io).into_iter().enumerate() {
                     io.set_output(output, value);

@@ -170,7 +170,7 @@ impl Physics for Valve416 {
         Self::HELD.start(io);
     }
 
-    #[inline]
+    #[inline(always)]
     fn step<T: Num>(_: &NoConstants<T>, io: &mut Step<'_, T>) {
         let held = |i: usize| Self::HELD.get(io, i);
         let gain =
@@ -213,6 +213,7 @@ struct PilotedSpool<T> {
 }
 
 impl<T: Num> PilotedSpool<T> {
+    #[inline(always)]
     fn read(io: &Step<'_, T>) -> Self {
         type Valve = PressureControlValve33;
         let (held, dt) = (|i: usize| Valve::HELD.get(io, i), io.dt);
@@ -278,7 +279,7 @@ impl Physics for PressureControlValve33 {
         io.set_memory(Self::KEPT, kept);
     }
 
-    #[inline]
+    #[inline(always)]
     fn step<T: Num>(_: &NoConstants<T>, io: &mut Step<'_, T>) {
         let held = |i: usize| Self::HELD.get(io, i);
         let spool = PilotedSpool::read(io);

@@ -170,7 +170,7 @@ impl Physics for ShuttleValve {
         Ok(NoConstants::new())
     }
 
-    #[inline]
+    #[inline(always)]
     fn step<T: Num>(_: &NoConstants<T>, io: &mut Step<'_, T>) {
         let ends = [Self::P1, Self::P2, Self::P3].map(|port| End::at(io, port));
         let first = io.effort(Self::P1).gt(io.effort(Self::P2));
@@ -214,7 +214,7 @@ impl Physics for ShuttleSpool {
         io.set_memory(Self::AREA, area);
     }
 
-    #[inline]
+    #[inline(always)]
     fn step<T: Num>(k: &Orifices<T>, io: &mut Step<'_, T>) {
         let [k1, k2] = k.squares.map(|square| io.memory(Self::JET) * square);
         let (supply, tank) = (io.effort(Self::P), io.effort(Self::T));
@@ -240,6 +240,7 @@ impl Physics for ShuttleSpool {
 }
 
 /// √(2/ρ).
+#[inline(always)]
 fn jet<T: Num>(density: T) -> T {
     (T::of(2.0) / density).sqrt()
 }
@@ -277,7 +278,7 @@ impl Physics for PoppetValve {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn step<T: Num>(k: &Poppet<T>, io: &mut Step<'_, T>) {
         let x = io.memory(Self::POSITION_1);
         let conductance = io.input(Self::FLOW_COEFFICIENT)

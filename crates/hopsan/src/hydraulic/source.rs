@@ -104,6 +104,7 @@ macro_rules! tanks {
             fn start<T: Num>(k: &Level<T>, io: &mut Step<'_, T>) {
                 start_pressure(io, k.pressure);
             }
+            #[inline(always)]
             fn step<T: Num>(_: &Level<T>, _: &mut Step<'_, T>) {}
         }
     )*};
@@ -123,7 +124,7 @@ macro_rules! pressure_sources {
                 let pressure = io.input(Self::PRESSURE);
                 start_pressure(io, pressure);
             }
-            #[inline]
+            #[inline(always)]
             fn step<T: Num>(_: &NoConstants<T>, io: &mut Step<'_, T>) {
                 let pressure = io.input(Self::PRESSURE);
                 impose_pressure(io, pressure);
@@ -224,7 +225,7 @@ macro_rules! sources {
             $(fn $start<T: Num>(k: &NoConstants<T>, io: &mut Step<'_, T>) {
                 Self::step(k, io);
             })?
-            #[inline]
+            #[inline(always)]
             fn step<T: Num>(_: &NoConstants<T>, $io: &mut Step<'_, T>) {
                 $step
             }

@@ -198,7 +198,7 @@ macro_rules! spool_valve {
                 }
             }
 
-            #[inline]
+            #[inline(always)]
             fn step<T: Num>(k: &Spool<T>, io: &mut Step<'_, T>) {
                 let command = Self::command(io);
                 let x = k.step(io, Self::COMMAND_1, Self::TRAVEL, command);

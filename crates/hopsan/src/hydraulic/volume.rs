@@ -59,7 +59,7 @@ impl Physics for Volume {
         io.set_wave(Self::P2, from_1, z);
     }
 
-    #[inline]
+    #[inline(always)]
     fn step<T: Num>(_: &Stiffness<T>, io: &mut Step<'_, T>) {
         let (z, keep) = (io.impedance(Self::P1), io.input(Self::FILTER));
         let (c1, c2) = (io.wave(Self::P1), io.wave(Self::P2));
@@ -96,6 +96,7 @@ pub struct VolumeMultiPort {
 }
 
 impl VolumeMultiPort {
+    #[inline(always)]
     fn impedance<T: Num>(io: &Step<'_, T>) -> T {
         let stiffness = io.input(Self::BULK_MODULUS) / io.input(Self::VOLUME);
         stiffness * (0.5 * io.port_count() as f64 * io.dt) / (T::one() - io.input(Self::FILTER))
@@ -118,7 +119,7 @@ impl Physics for VolumeMultiPort {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn step<T: Num>(_: &NoConstants<T>, io: &mut Step<'_, T>) {
         let z = Self::impedance(io);
         let mut sum = T::zero();

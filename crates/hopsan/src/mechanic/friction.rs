@@ -47,6 +47,7 @@ fn load<T: Num>(first: usize, io: &Step<'_, T>) -> (T, T) {
 }
 
 /// Keeps the positions that the ends start at in the history buffer, and tells them the inertia.
+#[inline(always)]
 fn remember_ends<T: Num>(io: &mut Step<'_, T>, inertia: T) {
     for port in 0..io.port_count() {
         let x = io.displacement(port);
@@ -126,7 +127,7 @@ impl Physics for MultiPortTranslationalMass {
         remember_ends(io, mass);
     }
 
-    #[inline]
+    #[inline(always)]
     fn step<T: Num>(k: &Ends<T>, io: &mut Step<'_, T>) {
         let body = Glide(Self::ACCELERATION_1);
         let mass = io.input(Self::MASS);
@@ -195,7 +196,7 @@ impl Physics for RotationalInertiaMultiPort {
         remember_ends(io, inertia);
     }
 
-    #[inline]
+    #[inline(always)]
     fn step<T: Num>(k: &Ends<T>, io: &mut Step<'_, T>) {
         let body = Glide(Self::ACCELERATION_1);
         let inertia = io.input(Self::INERTIA);
@@ -279,7 +280,7 @@ macro_rules! rubbing_mass {
                 remember_ends(io, k.inertia);
             }
 
-            #[inline]
+            #[inline(always)]
             fn step<T: Num>(k: &Ends<T>, io: &mut Step<'_, T>) {
                 let body = Glide(Self::ACCELERATION_1);
                 let (force, impedance) = load(k.first, io);
@@ -387,7 +388,7 @@ impl Physics for InertiaWithCoulombFriction {
         io.set_memory(Self::START_INERTIA, inertia);
     }
 
-    #[inline]
+    #[inline(always)]
     fn step<T: Num>(k: &DryFriction<T>, io: &mut Step<'_, T>) {
         let body = Glide(Self::ACCELERATION_1);
         let inertia = io.input(Self::INERTIA);

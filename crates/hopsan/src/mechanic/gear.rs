@@ -133,7 +133,7 @@ impl Physics for Gear {
         start(io, [Self::RATIO, Self::INERTIA, Self::FRICTION], -1.0, rub);
     }
 
-    #[inline]
+    #[inline(always)]
     fn step<T: Num>(k: &Iterations<T>, io: &mut Step<'_, T>) {
         let ratio = io.input(Self::RATIO);
         let w = if k.count == 0 { Self::solved(io) } else { Self::iterated(io, k.count) };
@@ -246,7 +246,7 @@ impl Physics for GearClutch {
         start(io, [Self::RATIO, Self::INERTIA, Self::FRICTION], 1.0, T::zero());
     }
 
-    #[inline]
+    #[inline(always)]
     fn step<T: Num>(k: &Iterations<T>, io: &mut Step<'_, T>) {
         let ratio = io.input(Self::RATIO);
         let (w, held) = if k.count == 0 { Self::solved(io) } else { Self::iterated(io, k.count) };
@@ -416,7 +416,7 @@ impl Physics for BallScrew {
         start_shaft(io, inertia, ratio);
     }
 
-    #[inline]
+    #[inline(always)]
     fn step<T: Num>(k: &Grounded<T>, io: &mut Step<'_, T>) {
         let travel = io.input(Self::LEAD) / TAU;
         let forward = travel / io.input(Self::FORWARD_EFFICIENCY);
@@ -491,7 +491,7 @@ impl Physics for RackAndPinion {
         start_shaft(io, inertia, ratio);
     }
 
-    #[inline]
+    #[inline(always)]
     fn step<T: Num>(k: &Grounded<T>, io: &mut Step<'_, T>) {
         let ratio = io.input(Self::RATIO);
         let (friction, inertia) = (io.input(Self::FRICTION), io.input(Self::INERTIA));

@@ -89,7 +89,7 @@ impl Physics for RotationalInertia {
         Self::BODY.start(io, torque, net, angle, w);
     }
 
-    #[inline]
+    #[inline(always)]
     fn step<T: Num>(k: &Inertia<T>, io: &mut Step<'_, T>) {
         let torque = io.wave(Self::P1) - io.wave(Self::P2);
         let resistance = io.input(Self::FRICTION) + io.impedance(Self::P1) + io.impedance(Self::P2);
@@ -159,7 +159,7 @@ macro_rules! gear {
                 Body(Self::TORQUE_1).start(io, torque, torque, angle, w);
             }
 
-            #[inline]
+            #[inline(always)]
             fn step<T: Num>(k: &Inertia<T>, io: &mut Step<'_, T>) {
                 let ratio: T = $ratio(io.input(Self::RATIO));
                 let resistance = io.input(Self::FRICTION)

@@ -34,6 +34,7 @@ struct Drive<N> {
 }
 
 impl<T: Num> Crank<T> {
+    #[inline(always)]
     fn drive(io: &Step<'_, T>) -> Drive<T> {
         let shaft = io.port_count() - 1;
         let (mut wave, mut impedance) = (T::zero(), T::zero());
@@ -46,6 +47,7 @@ impl<T: Num> Crank<T> {
     }
 
     /// Remembers the old parts: net torque without and with viscous friction, speed, angle.
+    #[inline(always)]
     fn remember(&self, io: &mut Step<'_, T>, torque: T, w: T, angle: T) {
         let (j, b, t) = (self.inertia, self.friction, io.dt);
         let net = torque + b * w;
@@ -251,7 +253,7 @@ macro_rules! link {
                 Self::crank(io).start(io);
             }
 
-            #[inline]
+            #[inline(always)]
             fn step<T: Num>(_: &NoConstants<T>, io: &mut Step<'_, T>) {
                 Self::crank(io).step(io);
             }

@@ -177,7 +177,7 @@ impl Physics for MassSpringLoad {
         Self::remember(io, push, x, v);
     }
 
-    #[inline]
+    #[inline(always)]
     fn step<T: Num>(constants: &Iterations<T>, io: &mut Step<'_, T>) {
         let (t, k) = (io.dt, io.input(Self::STIFFNESS));
         let push = io.wave(Self::P2) - io.wave(Self::P1);
@@ -363,7 +363,7 @@ impl Physics for TwoMassLoad {
         Self::step(constants, io);
     }
 
-    #[inline]
+    #[inline(always)]
     fn step<T: Num>(constants: &Iterations<T>, io: &mut Step<'_, T>) {
         let (m1, m2, t) = (io.input(Self::MASS_1), io.input(Self::MASS_2), io.dt);
         let (sum, product) = (m1 + m2, m1 * m2);
@@ -690,6 +690,7 @@ impl Physics for ThreeMassLoad {
         Self::remember(io, x, v);
     }
 
+    #[inline(always)]
     fn step<T: Num>(_: &NoConstants<T>, io: &mut Step<'_, T>) {
         let three = Three::of(io);
         let (lifted, gain) = (three.lifted(), three.gain().map(Dual::constant));

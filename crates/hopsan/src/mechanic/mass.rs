@@ -92,7 +92,7 @@ impl Physics for TranslationalMass {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn step<T: Num>(k: &Inertia<T>, io: &mut Step<'_, T>) {
         let force = io.wave(Self::P1) - io.wave(Self::P2);
         let stiffness = io.input(Self::STIFFNESS);
@@ -169,7 +169,7 @@ impl Physics for Pulley {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn step<T: Num>(k: &Inertia<T>, io: &mut Step<'_, T>) {
         let force = io.wave(Self::P1) * 2.0 - io.wave(Self::P2);
         let resistance =
@@ -248,7 +248,7 @@ impl Physics for MassWithLever {
         Self::tell_mass(k.ratio, io);
     }
 
-    #[inline]
+    #[inline(always)]
     fn step<T: Num>(k: &Ratio<T>, io: &mut Step<'_, T>) {
         let m = io.input(Self::MASS);
         let z1 = io.impedance(Self::P1) / (k.ratio * k.ratio);
@@ -302,7 +302,7 @@ impl Physics for LosslessConnector {
         Self::POSITION.start(io, v2, x2);
     }
 
-    #[inline]
+    #[inline(always)]
     fn step<T: Num>(_: &NoConstants<T>, io: &mut Step<'_, T>) {
         let impedance = io.impedance(Self::P1) + io.impedance(Self::P2);
         let v = (io.wave(Self::P1) - io.wave(Self::P2)) / impedance;

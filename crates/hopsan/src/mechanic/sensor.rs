@@ -41,7 +41,7 @@ macro_rules! sensor {
                 Self::step(constants, io);
             }
 
-            #[inline]
+            #[inline(always)]
             fn step<T: Num>(_: &NoConstants<T>, io: &mut Step<'_, T>) {
                 let values = [$(io.$variable(Self::P1)),+];
                 for (output, value) in values.into_iter().enumerate() {

@@ -50,7 +50,7 @@ impl Physics for ForceTransformer {
         bond.wave = T::select(unset, force, bond.wave);
     }
 
-    #[inline]
+    #[inline(always)]
     fn step<T: Num>(_: &NoConstants<T>, io: &mut Step<'_, T>) {
         io.bond_mut(Self::P1).wave = io.input(Self::FORCE);
     }
@@ -80,7 +80,7 @@ impl Physics for TorqueTransformer {
         Self::step(constants, io);
     }
 
-    #[inline]
+    #[inline(always)]
     fn step<T: Num>(_: &NoConstants<T>, io: &mut Step<'_, T>) {
         let torque = io.input(Self::TORQUE);
         io.set_wave(Self::P1, torque, T::zero());
@@ -113,7 +113,7 @@ impl Physics for TranslationalCSource {
         Self::step(constants, io);
     }
 
-    #[inline]
+    #[inline(always)]
     fn step<T: Num>(_: &NoConstants<T>, io: &mut Step<'_, T>) {
         let (wave, impedance) = (io.input(Self::WAVE), io.input(Self::IMPEDANCE));
         io.set_wave(Self::P1, wave, impedance);
@@ -173,7 +173,7 @@ impl Physics for Motor {
         Self::SLOPE.start(io, T::zero(), T::zero());
     }
 
-    #[inline]
+    #[inline(always)]
     fn step<T: Num>(_: &NoConstants<T>, io: &mut Step<'_, T>) {
         let (zero, one) = (T::zero(), T::one());
         let error = io.input(Self::WANTED_SPEED) + io.flow(Self::P1);
@@ -247,7 +247,7 @@ impl Physics for VelocityTransformer {
         io.bond_mut(Self::P1).dry = k.mass;
     }
 
-    #[inline]
+    #[inline(always)]
     fn step<T: Num>(k: &Motion<T>, io: &mut Step<'_, T>) {
         let (v, x) = (io.input(Self::SPEED), io.input(Self::POSITION));
         step_motion(k, io, Integrator(Self::SPEED_1), v, x);
@@ -290,7 +290,7 @@ impl Physics for ThetaSource {
         start_motion(io, Integrator(Self::SPEED_1), w, angle);
     }
 
-    #[inline]
+    #[inline(always)]
     fn step<T: Num>(k: &Motion<T>, io: &mut Step<'_, T>) {
         let (w, angle) = (io.input(Self::SPEED), io.input(Self::ANGLE));
         step_motion(k, io, Integrator(Self::SPEED_1), w, angle);
@@ -328,7 +328,7 @@ impl Physics for AngularVelocityTransformer {
         Integrator(Self::SPEED_1).start(io, w, angle);
     }
 
-    #[inline]
+    #[inline(always)]
     fn step<T: Num>(_: &NoConstants<T>, io: &mut Step<'_, T>) {
         let w = io.input(Self::SPEED);
         let angle = Integrator(Self::SPEED_1).step(io, w);
@@ -368,7 +368,7 @@ impl Physics for TranslationalQSource {
         Self::step(constants, io);
     }
 
-    #[inline]
+    #[inline(always)]
     fn step<T: Num>(_: &NoConstants<T>, io: &mut Step<'_, T>) {
         let (v, x) = (io.input(Self::SPEED), io.input(Self::POSITION));
         let force = io.input(Self::FORCE);
@@ -423,7 +423,7 @@ impl Physics for FixedPosition {
         k.start(io);
     }
 
-    #[inline]
+    #[inline(always)]
     fn step<T: Num>(k: &Fixed<T>, io: &mut Step<'_, T>) {
         k.hold(io);
     }
@@ -452,7 +452,7 @@ impl Physics for FixedPositionMultiPort {
         k.start(io);
     }
 
-    #[inline]
+    #[inline(always)]
     fn step<T: Num>(k: &Fixed<T>, io: &mut Step<'_, T>) {
         k.hold(io);
     }
@@ -518,7 +518,7 @@ impl Physics for FreeLengthWall {
         io.bond_mut(Self::P1).dry = k.mass;
     }
 
-    #[inline]
+    #[inline(always)]
     fn step<T: Num>(k: &Wall<T>, io: &mut Step<'_, T>) {
         let (zero, one) = (T::zero(), T::one());
         let wave = io.wave(Self::P1);

@@ -95,7 +95,7 @@ impl Physics for TranslationalSpring {
         io.set_wave(Self::P2, c2, z);
     }
 
-    #[inline]
+    #[inline(always)]
     fn step<T: Num>(k: &Filtered<T>, io: &mut Step<'_, T>) {
         let z = Self::impedance(k, io);
         exchange_waves(io, z, k.filter);
@@ -133,7 +133,7 @@ impl Physics for SpringWithSlack {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn step<T: Num>(_: &NoConstants<T>, io: &mut Step<'_, T>) {
         let z = io.input(Self::STIFFNESS) * io.dt;
         let loose = (io.displacement(Self::P1) + io.displacement(Self::P2)).gt(T::zero());
@@ -213,7 +213,7 @@ impl Physics for Spring {
         Self::exchange(io, wave, kept);
     }
 
-    #[inline]
+    #[inline(always)]
     fn step<T: Num>(_: &NoConstants<T>, io: &mut Step<'_, T>) {
         let wave = [io.wave(Self::P1), io.wave(Self::P2)];
         Self::exchange(io, wave, wave);
@@ -254,7 +254,7 @@ impl Physics for TorsionalSpring {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn step<T: Num>(k: &Impedance<T>, io: &mut Step<'_, T>) {
         exchange_waves(io, k.impedance, T::zero());
     }
@@ -299,7 +299,7 @@ impl Physics for RotShaft {
         start_shaft(io, z, filter);
     }
 
-    #[inline]
+    #[inline(always)]
     fn step<T: Num>(_: &NoConstants<T>, io: &mut Step<'_, T>) {
         let (z, filter) = (Self::impedance(io), io.input(Self::FILTER));
         exchange_waves(io, z, filter);
@@ -356,7 +356,7 @@ impl Physics for RotShaftOfSteel {
         start_shaft(io, z, filter);
     }
 
-    #[inline]
+    #[inline(always)]
     fn step<T: Num>(_: &NoConstants<T>, io: &mut Step<'_, T>) {
         let (z, filter) = (Self::impedance(io), io.input(Self::FILTER));
         exchange_waves(io, z, filter);
@@ -442,7 +442,7 @@ impl Physics for GearShaft {
         io.set_memory(Self::FILTERED_2, torque_2);
     }
 
-    #[inline]
+    #[inline(always)]
     fn step<T: Num>(_: &NoConstants<T>, io: &mut Step<'_, T>) {
         let (ratio, (z1, z2)) = (io.input(Self::RATIO), Self::impedances(io));
         let keep = io.memory(Self::START_FILTER);

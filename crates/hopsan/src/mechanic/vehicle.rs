@@ -114,7 +114,7 @@ impl Physics for Vehicle {
         Self::remember(io, drag + rolling, [v, x, angle]);
     }
 
-    #[inline]
+    #[inline(always)]
     fn step<T: Num>(_: &NoConstants<T>, io: &mut Step<'_, T>) {
         let (m, r, h) = (io.input(Self::MASS), io.input(Self::RADIUS), 0.5 * io.dt);
         let (drag, rolling) = Self::resistance(io);
@@ -184,7 +184,7 @@ impl Physics for CombustionEngine {
         io.set_wave(Self::P1, T::zero(), T::zero());
     }
 
-    #[inline]
+    #[inline(always)]
     fn step<T: Num>(k: &Engine<T>, io: &mut Step<'_, T>) {
         let w = io.flow(Self::P1);
         let torque = -(io.input(Self::THROTTLE) * k.power) / w;
@@ -335,7 +335,7 @@ impl Physics for Forks {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn step<T: Num>(k: &Measures<T>, io: &mut Step<'_, T>) {
         let force = io.wave(Self::P1) / k.wheel;
         let resistance = io.input(Self::FRICTION) + io.impedance(Self::P1) / (k.wheel * k.wheel);

@@ -120,7 +120,7 @@ impl Physics for Machine {
         Self::rotor(io).start(io, moment, angle, speed);
     }
 
-    #[inline]
+    #[inline(always)]
     fn step<T: Num>(k: &Iterations<T>, io: &mut Step<'_, T>) {
         let drive = Drive::at(io);
         let now = if k.count == 0 { drive.solve(io) } else { drive.iterate(io, k.count) };
@@ -475,7 +475,7 @@ impl Physics for TurboMachine {
         Self::remember(io, moment, w.value);
     }
 
-    #[inline]
+    #[inline(always)]
     fn step<T: Num>(_: &NoConstants<T>, io: &mut Step<'_, T>) {
         let (c, zero) = (Dual::constant, Dual::<T>::zero());
         let wheel = Wheel::at(io);

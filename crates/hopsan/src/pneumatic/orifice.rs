@@ -97,7 +97,7 @@ impl Physics for Orifice {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn step<T: Num>(k: &Iterations<T>, io: &mut Step<'_, T>) {
         let nozzle = Nozzle::at(io);
         let flow = if k.count == 0 { nozzle.solve(io) } else { nozzle.iterate(io, k.count) };

@@ -34,7 +34,7 @@ macro_rules! sensor {
                 Self::step(constants, io);
             }
 
-            #[inline]
+            #[inline(always)]
             fn step<T: Num>(_: &NoConstants<T>, io: &mut Step<'_, T>) {
                 io.set_output(Self::VALUE, io.$read(Self::LINE));
             }

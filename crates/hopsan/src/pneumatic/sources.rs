@@ -36,7 +36,7 @@ impl Physics for PressureSource {
         Ok(NoConstants::new())
     }
 
-    #[inline]
+    #[inline(always)]
     fn step<T: Num>(_: &NoConstants<T>, io: &mut Step<'_, T>) {
         let (p, t) = (io.input(Self::PRESSURE), io.input(Self::TEMPERATURE));
         io.set_wave(Self::OUTLET, p, T::zero());
@@ -78,7 +78,7 @@ impl Physics for MassFlowSource {
         io.set_memory(Self::KEPT_CAPACITY, io.input(Self::HEAT_CAPACITY));
     }
 
-    #[inline]
+    #[inline(always)]
     fn step<T: Num>(_: &NoConstants<T>, io: &mut Step<'_, T>) {
         let q = io.input(Self::MASS_FLOW);
         let (own, line) = (io.input(Self::TEMPERATURE), io.dry(Self::OUTLET));

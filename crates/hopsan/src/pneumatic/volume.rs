@@ -98,7 +98,7 @@ impl Physics for Volume {
         io.set_memory(Self::INFLOW_1, inflow);
     }
 
-    #[inline]
+    #[inline(always)]
     fn step<T: Num>(_: &NoConstants<T>, io: &mut Step<'_, T>) {
         let (z, held) = (io.memory(Self::IMPEDANCE), io.memory(Self::HELD));
         let sum = (io.effort(Self::P1) + io.effort(Self::P2)).max(io.memory(Self::KEPT_LEAST));

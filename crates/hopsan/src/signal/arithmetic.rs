@@ -86,11 +86,12 @@ impl Physics for Divide {
         io.set_output(Self::OUT, T::select(is_zero(divisor), T::zero(), quotient));
     }
 
-    #[inline]
+    #[inline(always)]
     fn step<T: Num>(_: &NoConstants<T>, io: &mut Step<'_, T>) {
         let divisor = io.input(Self::DIVISOR);
-        if is_zero(divisor).any() {
-            io.request_stop();
+        let impossible = is_zero(divisor);
+        if impossible.any() {
+            io.request_stop(impossible);
         }
         let quotient = io.input(Self::DIVIDEND) / divisor;
         io.set_output(Self::OUT, quotient);

@@ -20,7 +20,7 @@ macro_rules! memoryless {
                 let value = $first(k, &*io);
                 io.set_output(Self::OUT, value);
             }
-            #[inline]
+            #[inline(always)]
             fn step<T: Num>(k: &$constants<T>, io: &mut fluxline_core::component::Step<'_, T>) {
                 let value = $value(k, &*io);
                 io.set_output(Self::OUT, value);
@@ -63,6 +63,7 @@ macro_rules! inert {
             > {
                 Ok(fluxline_core::component::NoConstants::new())
             }
+            #[inline(always)]
             fn step<T: fluxline_core::number::Num>(
                 _: &fluxline_core::component::NoConstants<T>,
                 _: &mut fluxline_core::component::Step<'_, T>,

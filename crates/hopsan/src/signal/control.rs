@@ -99,7 +99,7 @@ impl Physics for Pid {
         Self::remember(io);
     }
 
-    #[inline]
+    #[inline(always)]
     fn step<T: Num>(_: &NoConstants<T>, io: &mut Step<'_, T>) {
         let error = io.input(Self::REFERENCE) - io.input(Self::MEASURED);
         let direct = io.input(Self::PROPORTIONAL) * error
@@ -199,7 +199,7 @@ impl Physics for PiLead {
         Self::remember(io);
     }
 
-    #[inline]
+    #[inline(always)]
     fn step<T: Num>(_: &NoConstants<T>, io: &mut Step<'_, T>) {
         let (gain, half) = Self::gains(io);
         let (lead, step) = (io.input(Self::DAMPING) * 4.0, io.input(Self::FREQUENCY) * io.dt);
@@ -318,7 +318,7 @@ impl Physics for Pid2 {
         io.set_memory(Self::ERROR_1, T::zero());
     }
 
-    #[inline]
+    #[inline(always)]
     fn step<T: Num>(k: &Pid2Constants<T>, io: &mut Step<'_, T>) {
         let error = io.input(Self::ERROR);
         let rate = match k.rate_is_driven {

@@ -51,7 +51,7 @@ macro_rules! block {
                 $(io.set_memory(Self::$old, io.input(Self::$input));)*
             }
 
-            #[inline]
+            #[inline(always)]
             fn step<T: Num>(_: &NoConstants<T>, io: &mut Step<'_, T>) {
                 Self::advance(io);
                 $(io.set_memory(Self::$old, io.input(Self::$input));)*

@@ -53,7 +53,7 @@ impl Physics for Integrator2 {
         Self::INTEGRAL.start(io, u, y);
     }
 
-    #[inline]
+    #[inline(always)]
     fn step<T: Num>(_: &NoConstants<T>, io: &mut Step<'_, T>) {
         let u = io.input(Self::INPUT);
         let y = Self::INTEGRAL.step(io, u);
@@ -118,7 +118,7 @@ macro_rules! transfer {
                 k.start(io, u, y.min(k.high).max(k.low));
             }
 
-            #[inline]
+            #[inline(always)]
             fn step<T: Num>(k: &$constants<T>, io: &mut Step<'_, T>) {
                 let u = io.input(Self::INPUT);
                 let y = k.step(io, u);

@@ -100,7 +100,7 @@ macro_rules! partial {
             fn start<T: Num>(k: &NoConstants<T>, io: &mut Step<'_, T>) {
                 Self::step(k, io);
             }
-            #[inline]
+            #[inline(always)]
             fn step<T: Num>(_: &NoConstants<T>, io: &mut Step<'_, T>) {
                 let $x = io.input(Self::INPUT);
                 let outside = $outside;

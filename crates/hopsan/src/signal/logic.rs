@@ -102,7 +102,7 @@ impl Physics for Counter {
         io.set_memory(Self::BEFORE, T::zero());
     }
 
-    #[inline]
+    #[inline(always)]
     fn step<T: Num>(k: &CounterConstants<T>, io: &mut Step<'_, T>) {
         let (now, before) = (is_true(io.input(Self::INPUT)), is_true(io.memory(Self::BEFORE)));
         let mut count = io.output(Self::OUT);
@@ -148,7 +148,7 @@ macro_rules! latches {
             fn prepare(&self, _: &Environment) -> Result<NoConstants<f64>, Refusal> {
                 Ok(NoConstants::new())
             }
-            #[inline]
+            #[inline(always)]
             fn step<T: Num>(_: &NoConstants<T>, io: &mut Step<'_, T>) {
                 let ($set, $reset) = (io.input(Self::SET), io.input(Self::RESET));
                 let $state = io.output(Self::STATE);
@@ -202,10 +202,11 @@ impl Physics for StopSimulation {
         Ok(NoConstants::new())
     }
 
-    #[inline]
+    #[inline(always)]
     fn step<T: Num>(_: &NoConstants<T>, io: &mut Step<'_, T>) {
-        if is_true(io.input(Self::INPUT)).any() {
-            io.request_stop();
+        let asked = is_true(io.input(Self::INPUT));
+        if asked.any() {
+            io.request_stop(asked);
         }
     }
 }
@@ -382,6 +383,7 @@ impl Physics for SteadyStateIdentifier {
         Self::step(k, io);
     }
 
+    #[inline(always)]
     fn step<T: Num>(k: &SteadyStateConstants<T>, io: &mut Step<'_, T>) {
         k.sequence.begin_step(io);
         let at_rest = match k.method {

@@ -135,6 +135,7 @@ impl Physics for AttitudeControl {
         Self::step(k, io);
     }
 
+    #[inline(always)]
     fn step<T: Num>(_: &NoConstants<T>, io: &mut Step<'_, T>) {
         let input = |i| io.input(i);
         let nominal = input(Self::NOMINAL_SPEED).squared();
@@ -225,6 +226,7 @@ impl Physics for ThrustAttitudeControl {
         Self::step(k, io);
     }
 
+    #[inline(always)]
     fn step<T: Num>(_: &NoConstants<T>, io: &mut Step<'_, T>) {
         let input = |i| io.input(i);
         let (low, high) = (input(Self::LEAST_ANGLE), input(Self::LARGEST_ANGLE));
@@ -300,6 +302,7 @@ impl Physics for Waypoint {
         Self::step(k, io);
     }
 
+    #[inline(always)]
     fn step<T: Num>(_: &NoConstants<T>, io: &mut Step<'_, T>) {
         let input = |i| io.input(i);
         let (active, degree) = (input(Self::ACTIVE), input(Self::EARTH_RADIUS) * DEGREE);
@@ -391,6 +394,7 @@ impl Physics for EarthCoordinates {
         Self::step(k, io);
     }
 
+    #[inline(always)]
     fn step<T: Num>(_: &NoConstants<T>, io: &mut Step<'_, T>) {
         let (time, north, east) = Self::rates(io);
         integrate(io, Self::EARTH_TIME, Self::TIME_RATE, time);
@@ -463,6 +467,7 @@ impl Physics for TimeAccelerator {
         Self::step(k, io);
     }
 
+    #[inline(always)]
     fn step<T: Num>(_: &NoConstants<T>, io: &mut Step<'_, T>) {
         let (time, north, east) = Self::rates(io);
         integrate(io, Self::FLIGHT_TIME, Self::TIME_RATE, time);
@@ -554,6 +559,7 @@ impl Physics for StateMonitor {
         Self::step(k, io);
     }
 
+    #[inline(always)]
     fn step<T: Num>(_: &NoConstants<T>, io: &mut Step<'_, T>) {
         let (zero, one) = (T::zero(), T::one());
         let lag = io.input(Self::LAG);

@@ -62,7 +62,7 @@ pub(super) fn samples(window: f64, step: f64) -> usize {
 }
 
 /// A copy of the sequence in a component's history.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Sequence {
     /// Where it begins in the history.
     pub at: usize,

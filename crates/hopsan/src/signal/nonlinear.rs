@@ -194,7 +194,7 @@ impl Physics for RateLimiter {
         io.set_output(Self::OUT, io.input(Self::INPUT));
     }
 
-    #[inline]
+    #[inline(always)]
     fn step<T: Num>(_: &NoConstants<T>, io: &mut Step<'_, T>) {
         let (input, out) = (io.input(Self::INPUT), io.output(Self::OUT));
         let difference = input - out;
@@ -233,7 +233,7 @@ impl Physics for UnitDelay {
         Self::step(k, io);
     }
 
-    #[inline]
+    #[inline(always)]
     fn step<T: Num>(_: &NoConstants<T>, io: &mut Step<'_, T>) {
         io.set_output(Self::OUT, io.input(Self::INPUT));
     }
@@ -299,7 +299,7 @@ impl Physics for TimeDelay {
         io.set_output(Self::OUT, input);
     }
 
-    #[inline]
+    #[inline(always)]
     fn step<T: Num>(k: &TimeDelayConstants<T>, io: &mut Step<'_, T>) {
         let place = io.tick as usize % k.steps;
         let oldest = io.history_at(place);
@@ -389,15 +389,16 @@ impl Physics for VariableTimeDelay {
         Self::step(k, io);
     }
 
-    #[inline]
+    #[inline(always)]
     fn step<T: Num>(k: &VariableTimeDelayConstants<T>, io: &mut Step<'_, T>) {
         // The oldest value moves on with every step, whatever the length.
         let oldest = io.tick as usize % k.most;
         let input = io.input(Self::INPUT);
         let wanted = (io.input(Self::DELAY).max(T::zero()) / io.dt + 0.5).floor();
         let most = T::of((k.most - 1) as f64);
-        if wanted.gt(most).any() {
-            io.request_stop();
+        let too_long = wanted.gt(most);
+        if too_long.any() {
+            io.request_stop(too_long);
         }
         let wanted = wanted.min(most);
         let kept = io.memory(Self::LENGTH).min(wanted);
@@ -456,7 +457,7 @@ impl Physics for SampleAndHold {
         io.set_memory(Self::PERIOD, io.input(Self::FREQUENCY).recip());
     }
 
-    #[inline]
+    #[inline(always)]
     fn step<T: Num>(_: &NoConstants<T>, io: &mut Step<'_, T>) {
         let next = io.memory(Self::NEXT);
         let due = T::of(io.time).ge(next);

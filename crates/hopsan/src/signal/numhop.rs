@@ -127,6 +127,27 @@ impl<T: Num> Program<T> {
             depth: self.depth,
         }
     }
+
+    /// Whether they differ in numbers alone.
+    pub fn agrees(&self, other: &Self) -> bool {
+        self.variables == other.variables
+            && self.instructions.len() == other.instructions.len()
+            && self.instructions.iter().zip(&other.instructions).all(|(one, other)| one.is(other))
+    }
+}
+
+impl Instruction {
+    /// Whether it does the same. Two functions at one place do, whatever their names.
+    fn is(&self, other: &Self) -> bool {
+        match (*self, *other) {
+            (Self::Number(a), Self::Number(b))
+            | (Self::Variable(a), Self::Variable(b))
+            | (Self::SetVariable(a), Self::SetVariable(b)) => a == b,
+            (Self::Unary(a), Self::Unary(b)) => std::ptr::fn_addr_eq(a, b),
+            (Self::Binary(a), Self::Binary(b)) => std::ptr::fn_addr_eq(a, b),
+            (one, other) => std::mem::discriminant(&one) == std::mem::discriminant(&other),
+        }
+    }
 }
 
 /// Index of variable `$i`.
@@ -199,7 +220,7 @@ impl Physics for Script {
         Self::step(k, io);
     }
 
-    #[inline]
+    #[inline(always)]
     fn step<T: Num>(k: &Program<T>, io: &mut Step<'_, T>) {
         // One above the top value.
         let mut top = k.variables;

@@ -439,7 +439,7 @@ impl Physics for Staircase {
         Ok(NoConstants::new())
     }
 
-    #[inline]
+    #[inline(always)]
     fn step<T: Num>(_: &NoConstants<T>, io: &mut Step<'_, T>) {
         let width = io.input(Self::WIDTH);
         let t = T::of(io.time) - io.input(Self::BEGIN) + T::of(io.dt).min(width) * 0.5;
@@ -482,7 +482,7 @@ macro_rules! noisy {
                 k.sequence.start(io);
                 Self::step(k, io);
             }
-            #[inline]
+            #[inline(always)]
             fn step<T: Num>(k: &NoiseConstants<T>, $io: &mut Step<'_, T>) {
                 k.sequence.begin_step($io);
                 let noise = k.sequence.normal($io) * $io.input(Self::DEVIATION);

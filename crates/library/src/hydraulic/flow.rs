@@ -325,7 +325,7 @@ pub(crate) use sized;
 ///
 /// `noise` is the size of the terms that cancel in `f`: no closer answer than their rounding is
 /// asked for.
-#[inline]
+#[inline(always)]
 pub fn increasing_root<T: Num>(
     low: T,
     high: T,
@@ -422,7 +422,7 @@ impl<T: Num> Ends<T> {
 
     /// Drop at which a passive restriction and the line ends agree: Δp + Z·q(Δp) = Δc. `last_flow`
     /// starts the search.
-    #[inline]
+    #[inline(always)]
     pub fn drop(&self, last_flow: T, flow: impl Fn(Dual<T>) -> Dual<T>) -> T {
         let (dc, z) = (self.difference(), self.impedance());
         let (low, high) = (dc.min(T::zero()), dc.max(T::zero()));
@@ -544,7 +544,7 @@ impl<T: Num> Follower<T> {
     /// Flow between line ends and the position it leads to. `controls` push the moving part, the
     /// strongest one counts; `moved` is the new position as a function of where they push it to,
     /// within `range`.
-    #[inline]
+    #[inline(always)]
     pub fn solve<const N: usize>(
         &self,
         ends: &Ends<T>,
@@ -568,7 +568,7 @@ impl<T: Num> Follower<T> {
     }
 
     /// One step of a valve with one state, `position`.
-    #[inline]
+    #[inline(always)]
     pub fn step(
         &self,
         io: &mut Step<'_, T>,
@@ -587,7 +587,7 @@ impl<T: Num> Follower<T> {
     }
 
     /// The continuous law of a valve with one state.
-    #[inline]
+    #[inline(always)]
     pub fn law(
         &self,
         law: &mut Law<'_, T>,

@@ -55,7 +55,7 @@ macro_rules! ideal_pressure {
                     io.start_effort(port, pressure, T::zero());
                 }
             }
-            #[inline]
+            #[inline(always)]
             fn step<T: Num>(_: &NoConstants<T>, io: &mut Step<'_, T>) {
                 let pressure = io.input(Self::PRESSURE);
                 for port in 0..io.port_count() {
@@ -86,7 +86,7 @@ impl Physics for FlowSource {
     fn law<T: Num>(_: &NoConstants<T>, law: &mut Law<'_, T>) {
         law.flow[Self::OUTLET] = law.input[Self::FLOW];
     }
-    #[inline]
+    #[inline(always)]
     fn step<T: Num>(_: &NoConstants<T>, io: &mut Step<'_, T>) {
         let flow = io.input(Self::FLOW);
         io.set_flow(Self::OUTLET, flow);

@@ -64,6 +64,7 @@ impl<T: Num> Contact<T> {
     fn beyond_gap(&self, compression: T) -> T {
         compression - compression.clamp(-self.clearance, self.clearance)
     }
+    #[inline(always)]
     fn force(&self, compression: T, rate: T) -> T {
         let zero = T::zero();
         let deformation = self.beyond_gap(compression);
@@ -155,6 +156,7 @@ impl Stop<f64> {
 }
 
 impl<T: Num> Stop<T> {
+    #[inline(always)]
     fn force(&self, x: T, v: T) -> T {
         let zero = T::zero();
         let deformation = x - self.position;

@@ -67,7 +67,7 @@ macro_rules! physics_of_kernel {
             ) {
                 $crate::mechanics::Kernel::start(k, io);
             }
-            #[inline]
+            #[inline(always)]
             fn step<T: ::fluxline_core::number::Num>(
                 k: &$kernel<T>,
                 io: &mut ::fluxline_core::component::Step<'_, T>,

@@ -144,7 +144,7 @@ macro_rules! ideal_effort {
                 let effort = io.input(0);
                 io.start_effort(0, effort, T::zero());
             }
-            #[inline]
+            #[inline(always)]
             fn step<T: ::fluxline_core::number::Num>(
                 _: &NoConstants<T>,
                 io: &mut ::fluxline_core::component::Step<'_, T>,
@@ -176,7 +176,7 @@ macro_rules! no_motion {
                 law.flow.fill(T::zero());
                 law.displacement.fill(T::zero());
             }
-            #[inline]
+            #[inline(always)]
             fn step<T: ::fluxline_core::number::Num>(
                 _: &NoConstants<T>,
                 io: &mut ::fluxline_core::component::Step<'_, T>,
@@ -216,7 +216,7 @@ macro_rules! sensor {
                 let value = io.$variable(0);
                 io.set_output(0, value);
             }
-            #[inline]
+            #[inline(always)]
             fn step<T: ::fluxline_core::number::Num>(
                 _: &NoConstants<T>,
                 io: &mut ::fluxline_core::component::Step<'_, T>,

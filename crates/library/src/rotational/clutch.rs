@@ -98,7 +98,7 @@ impl Physics for Brake {
     fn start<T: Num>(k: &BrakeConstants<T>, io: &mut Step<'_, T>) {
         Self::step(k, io);
     }
-    #[inline]
+    #[inline(always)]
     fn step<T: Num>(k: &BrakeConstants<T>, io: &mut Step<'_, T>) {
         let hold = k.capacity * io.input(Self::SIGNAL).clamp_to(0.0, 1.0);
         io.set_wave(Self::A, T::zero(), T::zero());

@@ -28,7 +28,7 @@ macro_rules! memoryless {
                 let input = &law.input;
                 law.output[Self::OUT] = Self::value(k, law.time, |i| input[i]);
             }
-            #[inline]
+            #[inline(always)]
             fn step<T: Num>(k: &$constants<T>, io: &mut fluxline_core::component::Step<'_, T>) {
                 let value = Self::value(k, io.time, |i| io.input(i));
                 io.set_output(Self::OUT, value);
@@ -69,7 +69,7 @@ macro_rules! sequential {
                     io.set_memory(i, value);
                 }
             }
-            #[inline]
+            #[inline(always)]
             fn step<T: Num>(k: &$constants<T>, io: &mut fluxline_core::component::Step<'_, T>) {
                 let memory: [T; $n] = std::array::from_fn(|i| io.memory(i));
                 let now = $crate::signal::block::Now { time: io.time, dt: io.dt };

@@ -96,7 +96,7 @@ impl Physics for Delay {
         io.set_memory(Self::HELD, first);
     }
 
-    #[inline]
+    #[inline(always)]
     fn step<T: Num>(k: &DelayConstants<T>, io: &mut Step<'_, T>) {
         let length = k.whole + 2;
         let now = io.tick as usize % length;
@@ -154,7 +154,7 @@ impl Physics for UnitDelay {
         io.set_memory(Self::HELD, if k.start_is_given { k.start } else { input });
     }
 
-    #[inline]
+    #[inline(always)]
     fn step<T: Num>(_: &UnitDelayConstants<T>, io: &mut Step<'_, T>) {
         let input = io.input(Self::INPUT);
         io.set_memory(Self::HELD, input);

@@ -221,7 +221,7 @@ impl Physics for FirstOrder {
         io.set_state(Self::FILTERED, k.limits.hold(y));
     }
 
-    #[inline]
+    #[inline(always)]
     fn step<T: Num>(k: &FirstOrderConstants<T>, io: &mut Step<'_, T>) {
         let u = k.gain * io.input(Self::INPUT);
         let free = k.lag.next(u, io.state(Self::FILTERED), io.rate(Self::FILTERED));
@@ -251,7 +251,7 @@ macro_rules! lag_block {
                 let u = io.input(Self::INPUT);
                 io.set_state(Self::SMOOTHED, u);
             }
-            #[inline]
+            #[inline(always)]
             fn step<T: Num>(k: &LagConstants<T>, io: &mut Step<'_, T>) {
                 let u = io.input(Self::INPUT);
                 let z = k.lag.next(u, io.state(Self::SMOOTHED), io.rate(Self::SMOOTHED));

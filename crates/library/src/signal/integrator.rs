@@ -82,7 +82,7 @@ impl Physics for Integrator {
         io.set_state(Self::INTEGRAL, k.start);
     }
 
-    #[inline]
+    #[inline(always)]
     fn step<T: Num>(k: &IntegratorConstants<T>, io: &mut Step<'_, T>) {
         let rate = k.gain * io.input(Self::INPUT);
         let free = io.state(Self::INTEGRAL) + (io.rate(Self::INTEGRAL) + rate) * k.half_step;

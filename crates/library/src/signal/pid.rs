@@ -215,7 +215,7 @@ impl Physics for Pid {
         io.set_state(Self::INTEGRAL, k.start);
     }
 
-    #[inline]
+    #[inline(always)]
     fn step<T: Num>(k: &PidConstants<T>, io: &mut Step<'_, T>) {
         let (error, d) = k.signals(io.input(Self::REFERENCE), io.input(Self::MEASURED));
         let z = k.filter.next(d, io.state(Self::SMOOTHED), io.rate(Self::SMOOTHED));

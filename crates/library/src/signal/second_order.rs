@@ -96,7 +96,7 @@ impl Physics for SecondOrder {
         io.set_state(Self::VELOCITY, T::zero());
     }
 
-    #[inline]
+    #[inline(always)]
     fn step<T: Num>(k: &SecondOrderConstants<T>, io: &mut Step<'_, T>) {
         let h = k.half_step;
         let target = k.gain * io.input(Self::INPUT);

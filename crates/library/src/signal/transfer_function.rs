@@ -167,7 +167,7 @@ impl Physics for TransferFunction {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn step<T: Num>(k: &TransferConstants<T>, io: &mut Step<'_, T>) {
         let (n, u) = (k.order, io.input(Self::INPUT));
         if n > 0 {

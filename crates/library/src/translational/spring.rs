@@ -61,7 +61,7 @@ impl Physics for Spring {
         io.set_state(Self::FORCE, force);
     }
 
-    #[inline]
+    #[inline(always)]
     fn step<T: Num>(k: &SpringConstants<T>, io: &mut Step<'_, T>) {
         k.store.scatter(io);
         let force = k.store.mean_wave(io);

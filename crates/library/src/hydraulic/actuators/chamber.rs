@@ -145,7 +145,7 @@ impl<T: Num> Chamber<T> {
     }
 
     /// Takes in the flows of the last step, then adapts to the new volume.
-    #[inline]
+    #[inline(always)]
     pub fn step(&self, io: &mut Step<'_, T>, at: usize, flow: &[T; ENDS], volume: T) -> Ends<T> {
         let mut wave: [T; ENDS] = std::array::from_fn(|i| io.history_at(at + WAVE + i));
         let mut filtered: [T; ENDS] = std::array::from_fn(|i| io.history_at(at + FILTERED + i));
@@ -218,6 +218,7 @@ impl<T: Num> Chamber<T> {
     }
 
     /// The ends as they are, without a step.
+    #[inline(always)]
     pub fn ends(&self, io: &Step<'_, T>, at: usize) -> Ends<T> {
         let wave: [T; ENDS] = std::array::from_fn(|i| io.history_at(at + WAVE + i));
         Ends { wave, impedance: [io.history_at(at + IMPEDANCE); ENDS], pressure: self.mean(&wave) }

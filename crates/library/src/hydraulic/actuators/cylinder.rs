@@ -463,7 +463,7 @@ impl<T: Num> CylinderConstants<T> {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn step(&self, io: &mut Step<'_, T>) {
         let (rod, extra) = (self.rod(), self.extra());
         let (x, v) = (-io.displacement(rod), -io.flow(rod));
@@ -607,7 +607,7 @@ macro_rules! cylinder_physics {
             fn start<T: Num>(k: &CylinderConstants<T>, io: &mut Step<'_, T>) {
                 k.start(io);
             }
-            #[inline]
+            #[inline(always)]
             fn step<T: Num>(k: &CylinderConstants<T>, io: &mut Step<'_, T>) {
                 k.step(io);
             }

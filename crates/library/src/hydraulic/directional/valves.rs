@@ -203,8 +203,11 @@ impl<T: Num> ValveConstants<T> {
         apart: T::Mask,
     ) {
         let exact = apart & self.leakage.le(T::zero());
-        if !exact.all() && self.couple::<P, E>(io, ends, conductance, &mut flow, exact) {
-            io.unconverged();
+        if !exact.all()
+            && let failed = self.couple::<P, E>(io, ends, conductance, &mut flow, exact)
+            && failed.any()
+        {
+            io.unconverged(failed);
         }
         let mut out = [T::zero(); MAX_PORTS];
         for (e, &(from, to)) in ends.iter().enumerate() {
@@ -225,7 +228,7 @@ impl<T: Num> ValveConstants<T> {
         conductance: [T; E],
         flow: &mut [T; E],
         known: T::Mask,
-    ) -> bool {
+    ) -> T::Mask {
         let (mut wave, mut impedance) = ([T::zero(); MAX_PORTS], [T::zero(); MAX_PORTS]);
         for port in 0..P {
             (wave[port], impedance[port]) = (io.wave(port), io.impedance(port));
@@ -234,12 +237,11 @@ impl<T: Num> ValveConstants<T> {
         let network = Network { ends, law: &self.law, conductance, leakage, wave, impedance };
         // most four-port valves have no edge p–t
         let last = conductance[E - 1] + leakage[E - 1];
-        let failed = if E == BYPASS + 1 && !last.gt(T::zero()).any() {
+        if E == BYPASS + 1 && !last.gt(T::zero()).any() {
             network.first::<BYPASS>().solve_into(flow, known)
         } else {
             network.solve_into(flow, known)
-        };
-        failed.any()
+        }
     }
 
     #[inline(always)]
@@ -406,7 +408,7 @@ macro_rules! directional_valve {
             fn law<T: Num>(k: &ValveConstants<T>, law: &mut Law<'_, T>) {
                 k.law(&$ends, law);
             }
-            #[inline]
+            #[inline(always)]
             fn step<T: Num>(k: &ValveConstants<T>, io: &mut Step<'_, T>) {
                 k.$step(io);
             }

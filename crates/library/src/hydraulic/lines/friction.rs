@@ -131,7 +131,7 @@ impl<T: Num> PipeFriction<T> {
     }
 
     /// Steady Δp/q at a flow.
-    #[inline]
+    #[inline(always)]
     pub fn resistance(&self, flow: T, viscosity: T) -> T {
         let laminar = self.laminar * viscosity;
         match self.model {
@@ -155,7 +155,7 @@ impl<T: Num> PipeFriction<T> {
     }
 
     /// Δp = wave + resistance·q for the coming step.
-    #[inline]
+    #[inline(always)]
     pub fn drop(&self, memory: &[T], viscosity: T) -> (T, T) {
         match self.model {
             PipeFrictionModel::None => (T::zero(), T::zero()),
@@ -176,7 +176,7 @@ impl<T: Num> PipeFriction<T> {
     }
 
     /// Takes in the flow of the step that [`Self::drop`] was given for.
-    #[inline]
+    #[inline(always)]
     pub fn settle(&self, memory: &mut [T], flow: T, viscosity: T) {
         if memory.is_empty() {
             return;

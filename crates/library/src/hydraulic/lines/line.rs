@@ -64,7 +64,7 @@ macro_rules! pipe_physics {
         fn start<T: Num>(k: &Pipe<T>, io: &mut Step<'_, T>) {
             k.start(io);
         }
-        #[inline]
+        #[inline(always)]
         fn step<T: Num>(k: &Pipe<T>, io: &mut Step<'_, T>) {
             k.step(io);
         }

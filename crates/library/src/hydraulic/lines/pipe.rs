@@ -281,7 +281,7 @@ impl<T: Num> Pipe<T> {
     }
 
     /// One step: what entered with the last flows, and what arrives now.
-    #[inline]
+    #[inline(always)]
     pub fn step(&self, io: &mut Step<'_, T>) {
         if self.is_store {
             if self.friction.is_none() && self.stiffness.is_constant() {
@@ -298,6 +298,7 @@ impl<T: Num> Pipe<T> {
     }
 
     /// The store with friction at its ends, or with a stiffness that varies.
+    #[inline(always)]
     fn step_store(&self, io: &mut Step<'_, T>) {
         let (rubs, stiffens) = (!self.friction.is_none(), !self.stiffness.is_constant());
         let cavity = io.memory(CAVITY);
@@ -340,6 +341,7 @@ impl<T: Num> Pipe<T> {
     }
 
     /// What the store holds over its capacitance, with the waves of the line on the bonds.
+    #[inline(always)]
     fn level(&self, io: &Step<'_, T>) -> T {
         let mean = self.store.mean_wave(io);
         if !self.store.filters_pressure {
@@ -354,6 +356,7 @@ impl<T: Num> Pipe<T> {
     }
 
     /// The pipe with true delay.
+    #[inline(always)]
     fn step_waves(&self, io: &mut Step<'_, T>) {
         let (z, vapour) = (self.impedance, self.vapour_pressure);
         let rubs = !self.friction.is_none();
@@ -450,6 +453,7 @@ impl<T: Num> Pipe<T> {
     }
 
     /// Where the arms meet: friction of each arm and the slow part of the wall.
+    #[inline(always)]
     fn meet(&self, io: &mut Step<'_, T>) {
         let wall = self.header() + WALL_PRESSURE;
         let mut conductance = self.wall_conductance;
@@ -483,7 +487,7 @@ impl<T: Num> Pipe<T> {
     }
 
     /// Wave that arrives in the middle behind the friction of an arm, and the conductance there.
-    #[inline]
+    #[inline(always)]
     fn arm(&self, io: &mut Step<'_, T>, i: usize) -> (T, T) {
         let (viscosity, memory) = (io.viscosity(i), self.arm_friction(i));
         let (drop, resistance) = self.friction.drop(&io.history()[memory], viscosity);

@@ -181,7 +181,7 @@ impl Physics for FlowDivider {
         law.rate[ANGLE] = speed;
     }
 
-    #[inline]
+    #[inline(always)]
     fn step<T: Num>(k: &DividerConstants<T>, io: &mut Step<'_, T>) {
         let ports = [Self::INLET, Self::A, Self::B];
         let (c, z) = (ports.map(|p| io.wave(p)), ports.map(|p| io.impedance(p)));

@@ -134,7 +134,7 @@ impl Physics for Filter {
         law.output[Self::BYPASS_OPENING] = k.bypass_opening(drop);
     }
 
-    #[inline]
+    #[inline(always)]
     fn step<T: Num>(k: &FilterConstants<T>, io: &mut Step<'_, T>) {
         let ends = Ends::of(io, Self::INLET, Self::OUTLET);
         let clogging = io.input(Self::CLOGGING);

@@ -79,7 +79,7 @@ impl Physics for LaminarOrifice {
         law.flow[Self::OUTLET] = through;
     }
 
-    #[inline]
+    #[inline(always)]
     fn step<T: Num>(k: &LaminarConstants<T>, io: &mut Step<'_, T>) {
         let through = laminar_flow(
             k.conductance(io.input(Self::CONDUCTANCE)),

@@ -45,7 +45,7 @@ impl Physics for Orifice {
         law.flow[Self::OUTLET] = through;
     }
 
-    #[inline]
+    #[inline(always)]
     fn step<T: Num>(k: &Restriction<T>, io: &mut Step<'_, T>) {
         let ends = Ends::of(io, Self::INLET, Self::OUTLET);
         let through = k.flow_between(T::one(), &ends);

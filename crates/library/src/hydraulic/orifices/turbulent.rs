@@ -48,7 +48,7 @@ impl Physics for TurbulentOrifice {
         law.flow[Self::OUTLET] = through;
     }
 
-    #[inline]
+    #[inline(always)]
     fn step<T: Num>(k: &OrificeConstants<T>, io: &mut Step<'_, T>) {
         let conductance = k.conductance_per_area * io.input(Self::AREA).max(T::zero());
         let through = turbulent_flow(

@@ -81,7 +81,7 @@ impl Physics for VariableOrifice {
         law.output[Self::OPENING] = share;
     }
 
-    #[inline]
+    #[inline(always)]
     fn step<T: Num>(k: &VariableConstants<T>, io: &mut Step<'_, T>) {
         let signal = io.input(Self::SIGNAL);
         let share = k.share(signal);

@@ -212,7 +212,7 @@ impl Physics for PressureCompensatedPump {
         law.output[Self::SHAFT_POWER] = torque * speed;
     }
 
-    #[inline]
+    #[inline(always)]
     fn step<T: Num>(k: &CompensatorConstants<T>, io: &mut Step<'_, T>) {
         let speed = io.input(Self::SPEED);
         let losses = k.losses.at(io.viscosity(SECOND));

@@ -139,7 +139,7 @@ impl Physics for FixedPump {
         let speed = law.input[Self::SPEED];
         k.law(law, k.displacement, speed);
     }
-    #[inline]
+    #[inline(always)]
     fn step<T: Num>(k: &PumpConstants<T>, io: &mut Step<'_, T>) {
         let speed = io.input(Self::SPEED);
         k.step(io, k.displacement, speed);
@@ -160,7 +160,7 @@ impl Physics for VariablePump {
         let speed = law.input[Self::SPEED];
         k.law(law, k.displacement * setting, speed);
     }
-    #[inline]
+    #[inline(always)]
     fn step<T: Num>(k: &PumpConstants<T>, io: &mut Step<'_, T>) {
         let setting = io.input(Self::SETTING);
         let setting = limited_setting(io, setting, k.low);

@@ -235,6 +235,7 @@ impl<T: Num> Losses<T> {
 
 impl<T: Num> LossesNow<T> {
     /// Writes the flows of the continuous law and gives p₁ − p₂.
+    #[inline(always)]
     pub fn flows(&self, law: &mut Law<'_, T>, moved: T) -> T {
         let [first, second, drain] = [FIRST, SECOND, DRAIN].map(|port| law.effort[port]);
         let flows = self.flows_at([first, second, drain], moved);
@@ -251,6 +252,7 @@ impl<T: Num> LossesNow<T> {
     }
 
     /// Friction torque against the motion in the continuous view.
+    #[inline(always)]
     pub fn friction(&self, speed: T, drop: T) -> T {
         let way = (speed / STICK_SPEED).clamp_to(-1.0, 1.0);
         self.viscous * speed + self.by_pressure * drop.abs() * way

@@ -33,7 +33,7 @@ macro_rules! shaft_machine {
             fn start<T: Num>(k: &ShaftMachine<T>, io: &mut Step<'_, T>) {
                 k.start(io, $way);
             }
-            #[inline]
+            #[inline(always)]
             fn step<T: Num>(k: &ShaftMachine<T>, io: &mut Step<'_, T>) {
                 #[allow(unused_mut, reason = "fixed machines have no setting")]
                 let mut displacement = k.displacement;

@@ -35,7 +35,7 @@ impl Physics for FlowSensor {
         law.flow[Self::B] = flow;
         law.output[Self::OUT] = flow;
     }
-    #[inline]
+    #[inline(always)]
     fn step<T: Num>(_: &NoConstants<T>, io: &mut Step<'_, T>) {
         let flow = laminar_flow(
             T::of(CONDUCTANCE),
@@ -70,7 +70,7 @@ impl Physics for FlowProbe {
     fn start<T: Num>(k: &NoConstants<T>, io: &mut Step<'_, T>) {
         Self::step(k, io);
     }
-    #[inline]
+    #[inline(always)]
     fn step<T: Num>(_: &NoConstants<T>, io: &mut Step<'_, T>) {
         let flow = io.flow(Self::PORT);
         io.set_output(Self::OUT, flow);

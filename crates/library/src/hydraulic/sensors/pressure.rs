@@ -54,7 +54,7 @@ impl Physics for PressureSensor {
         io.set_output(Self::OUT, pressure);
     }
 
-    #[inline]
+    #[inline(always)]
     fn step<T: Num>(k: &SensorConstants<T>, io: &mut Step<'_, T>) {
         let pressure = io.effort(Self::PORT);
         if !k.has_lag {
@@ -101,7 +101,7 @@ impl Physics for DifferentialPressureSensor {
     fn start<T: Num>(k: &NoConstants<T>, io: &mut Step<'_, T>) {
         Self::step(k, io);
     }
-    #[inline]
+    #[inline(always)]
     fn step<T: Num>(_: &NoConstants<T>, io: &mut Step<'_, T>) {
         let difference = io.effort(Self::A) - io.effort(Self::B);
         io.set_output(Self::OUT, difference);

@@ -133,7 +133,7 @@ impl<T: Num> CheckConstants<T> {
         (self.valve.flow(position, drop, viscosity), opening(position))
     }
 
-    #[inline]
+    #[inline(always)]
     fn step<const N: usize>(
         &self,
         io: &mut Step<'_, T>,
@@ -180,7 +180,7 @@ impl Physics for CheckValve {
         law.output[Self::OPENING] = opening;
     }
 
-    #[inline]
+    #[inline(always)]
     fn step<T: Num>(k: &CheckConstants<T>, io: &mut Step<'_, T>) {
         let opening = k.step(io, [Self::INLET, Self::OUTLET], [k.control()]);
         io.set_output(Self::OPENING, opening);
@@ -208,7 +208,7 @@ impl Physics for PilotCheckValve {
         law.output[Self::OPENING] = opening(position);
     }
 
-    #[inline]
+    #[inline(always)]
     fn step<T: Num>(k: &PilotCheckConstants<T>, io: &mut Step<'_, T>) {
         let controls = k.controls(io.wave(Self::PILOT));
         let opening = k.check.step(io, [Self::INLET, Self::OUTLET], controls);

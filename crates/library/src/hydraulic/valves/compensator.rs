@@ -79,7 +79,7 @@ impl Physics for PressureCompensator {
         law.output[Self::OPENING] = opening(x);
     }
 
-    #[inline]
+    #[inline(always)]
     fn step<T: Num>(k: &CompensatorConstants<T>, io: &mut Step<'_, T>) {
         let difference = io.wave(Self::PILOT_CLOSE) - io.wave(Self::PILOT_OPEN);
         let target = opening((io.input(Self::PRESSURE_DIFFERENCE) - difference) * k.per_range);

@@ -95,7 +95,7 @@ impl<T: Num> CounterbalanceConstants<T> {
     }
 
     /// Drop over valve and check together, between line ends.
-    #[inline]
+    #[inline(always)]
     fn drop(&self, ends: &Ends<T>, target: Line<T>, moved: Line<T>, last_flow: T) -> T {
         let lift = &mut Dual::constant;
         let (valve, along, motion) = (self.map(lift), target.map(lift), moved.map(lift));
@@ -141,7 +141,7 @@ impl Physics for CounterbalanceValve {
         law.output[Self::CHECK_OPENING] = k.check.flow(p_out - p_in, viscosity).1;
     }
 
-    #[inline]
+    #[inline(always)]
     fn step<T: Num>(k: &CounterbalanceConstants<T>, io: &mut Step<'_, T>) {
         let ends = Ends::of(io, Self::INLET, Self::OUTLET);
         let target = ends.along(k.control(io.wave(Self::PILOT), io.input(Self::SET_PRESSURE)));

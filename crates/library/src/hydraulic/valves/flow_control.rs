@@ -279,7 +279,7 @@ impl Physics for FlowControlValve {
         law.output[Self::FLOW] = outflow;
     }
 
-    #[inline]
+    #[inline(always)]
     fn step<T: Num>(k: &FlowControlConstants<T>, io: &mut Step<'_, T>) {
         let zero = T::zero();
         // throttle: a second-order lag with a stop at its smallest opening

@@ -109,7 +109,7 @@ impl Physics for PressureReducingValve {
 
     /// At most one edge is open: where the spool would stand without flow decides which one, since
     /// flow through it pushes the spool back towards that edge's shutting point but never past it.
-    #[inline]
+    #[inline(always)]
     fn step<T: Num>(k: &ReducingConstants<T>, io: &mut Step<'_, T>) {
         let setting = io.input(Self::SET_PRESSURE);
         let moved = k.edge.lag.advance(io.state(Self::POSITION), io.rate(Self::POSITION));

@@ -127,7 +127,7 @@ impl Physics for ReliefValve {
         law.output[Self::OPENING] = opening;
     }
 
-    #[inline]
+    #[inline(always)]
     fn step<T: Num>(k: &ReliefConstants<T>, io: &mut Step<'_, T>) {
         let cracking = io.input(Self::CRACKING_PRESSURE).max(T::zero());
         let ends = Ends::of(io, Self::INLET, Self::OUTLET);

@@ -150,7 +150,7 @@ impl Physics for ReliefValveSpool {
         law.output[Self::OPENING] = share;
     }
 
-    #[inline]
+    #[inline(always)]
     fn step<T: Num>(k: &SpoolConstants<T>, io: &mut Step<'_, T>) {
         let ends = Ends::of(io, Self::INLET, Self::OUTLET);
         let cracking = io.input(Self::CRACKING_PRESSURE).max(T::zero());

@@ -77,6 +77,7 @@ impl<T: Num> ShuttleConstants<T> {
     }
 
     /// p − c_o − Z_o·(q_a + q_b): zero at the pressure of the outlet.
+    #[inline(always)]
     fn excess(&self, three: &Three<T>, x: T, pressure: T) -> T {
         let [qa, qb] = self.flows(three, x, pressure);
         let (c, z) = three.ends[2];
@@ -130,7 +131,7 @@ impl Physics for ShuttleValve {
         law.output[Self::POSITION] = x;
     }
 
-    #[inline]
+    #[inline(always)]
     fn step<T: Num>(k: &ShuttleConstants<T>, io: &mut Step<'_, T>) {
         let viscosity = io.viscosity(Self::OUTLET);
         let ends = [Self::A, Self::B, Self::OUTLET].map(|port| (io.wave(port), io.impedance(port)));

@@ -103,7 +103,7 @@ impl Physics for UnloadingValve {
         law.flow[Self::PILOT] = T::zero();
     }
 
-    #[inline]
+    #[inline(always)]
     fn step<T: Num>(k: &UnloadingConstants<T>, io: &mut Step<'_, T>) {
         let control = k.control(
             io.wave(Self::PILOT),

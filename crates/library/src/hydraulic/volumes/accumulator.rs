@@ -95,7 +95,7 @@ impl<T: Num> AccumulatorConstants<T> {
     }
 
     /// Pressure and slope at any oil volume.
-    #[inline]
+    #[inline(always)]
     fn pressure(&self, volume: T) -> (T, T) {
         let (mut pressure, mut slope) = self.gas(volume);
         let (empty, full) = (volume.lt(T::zero()), volume.gt(self.full_volume));
@@ -119,7 +119,7 @@ impl<T: Num> AccumulatorConstants<T> {
 
     /// Wave and impedance for the coming step: the secant of p(V) from the present volume to the one
     /// that the last flow leads to.
-    #[inline]
+    #[inline(always)]
     fn wave(&self, volume: T, flow: T) -> (T, T) {
         let (pressure, tangent) = self.pressure(volume);
         let change = flow * self.half_step;
@@ -206,7 +206,7 @@ impl Physics for Accumulator {
 
     // The state is the sum of T·q: half a step behind the trapezoidal volume that p belongs to, and
     // exactly the oil that has entered.
-    #[inline]
+    #[inline(always)]
     fn step<T: Num>(k: &AccumulatorConstants<T>, io: &mut Step<'_, T>) {
         let flow = io.flow(Self::PORT);
         let volume = io.state(Self::OIL_VOLUME) + flow * (2.0 * k.half_step);

@@ -85,7 +85,7 @@ impl Physics for Volume {
         io.set_state(Self::PRESSURE, k.start_pressure);
     }
 
-    #[inline]
+    #[inline(always)]
     fn step<T: Num>(k: &VolumeConstants<T>, io: &mut Step<'_, T>) {
         if k.stiffness.is_constant() {
             k.store.scatter(io);

@@ -1,0 +1,842 @@
+//! Variants of a circuit, evaluated many at a time.
+
+use crate::metric::{Meters, Metrics};
+use fluxline_core::circuit::{Circuit, Registry};
+use fluxline_core::declare::{Kind, Value};
+use fluxline_core::engine;
+use fluxline_core::instructions::{Eight, Four, Instructions};
+use fluxline_core::lanes::{self, LanePlan, Width, Widths, pack_states, replace_lane, unsound};
+use fluxline_core::monitor::Tally;
+use fluxline_core::number::{Lanes, Num};
+use fluxline_core::plan::Plan;
+use fluxline_core::recorder::{Recorder, Sampling};
+use fluxline_core::run::{self, Ended};
+use fluxline_core::settings::{Begin, Convention, RunSettings, StepControl};
+use fluxline_core::start::{Rest, come_to_rest, longest_history};
+use fluxline_core::state::State;
+use fluxline_core::values::Rules;
+use fluxline_core::variables::{Slot, Variable};
+use fluxline_diagnostics::{Code, Diagnostic, Diagnostics, SourceMap};
+use fluxline_formats::Override;
+use fluxline_units::{Dimension, Quantity};
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, mpsc};
+
+/// Where circuits come from.
+pub trait Model: Sync {
+    /// The component types.
+    fn registry(&self) -> &Registry;
+    /// The circuit with some of its values replaced.
+    fn load(&self, overrides: &[Override]) -> Result<Circuit, Refused>;
+}
+
+/// Why there is no circuit, with the files that the problems point at.
+#[derive(Debug, Default)]
+pub struct Refused {
+    /// Errors and warnings.
+    pub problems: Diagnostics,
+    /// The files.
+    pub sources: SourceMap,
+}
+
+impl From<Diagnostic> for Refused {
+    fn from(problem: Diagnostic) -> Self {
+        Self { problems: problem.into(), sources: SourceMap::new() }
+    }
+}
+
+/// A parameter that differs between variants.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Parameter {
+    /// Any name that `--set` takes.
+    pub name: String,
+    /// What its values are.
+    pub dimension: Dimension,
+}
+
+/// The values of a variant, in the order of the parameters, in SI units.
+pub type Variant = Vec<f64>;
+
+/// What is kept of a variant that ran to its end.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Evaluation {
+    /// The metrics, in SI units.
+    pub metrics: Vec<f64>,
+    /// Recorded rows, time first; empty when nothing is recorded.
+    pub rows: Vec<f64>,
+}
+
+/// Why a variant gave nothing.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Reason {
+    /// In a word.
+    pub kind: ReasonKind,
+    /// In words: which component, when.
+    pub message: String,
+}
+
+/// Kinds of failure.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum ReasonKind {
+    /// Its values are out of range or contradict each other.
+    Refused,
+    /// It did not come to rest before the start.
+    NotAtRest,
+    /// Something became infinite or not a number.
+    Diverged,
+    /// Equations of a component found no solution.
+    NotConverged,
+    /// A component asked to stop.
+    Stopped,
+    /// The study was interrupted.
+    Interrupted,
+}
+
+impl ReasonKind {
+    /// All of them.
+    pub const ALL: [Self; 6] = [
+        Self::Refused,
+        Self::NotAtRest,
+        Self::Diverged,
+        Self::NotConverged,
+        Self::Stopped,
+        Self::Interrupted,
+    ];
+
+    /// A word that scripts can rely on.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Refused => "refused",
+            Self::NotAtRest => "not_at_rest",
+            Self::Diverged => "diverged",
+            Self::NotConverged => "not_converged",
+            Self::Stopped => "stopped",
+            Self::Interrupted => "interrupted",
+        }
+    }
+}
+
+/// What came of a variant.
+pub type Outcome = Result<Evaluation, Reason>;
+
+/// How an ensemble is run. Nothing of it changes any result.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Effort {
+    /// Threads; 0 for as many as there are cores.
+    pub threads: usize,
+    /// Variants side by side: 1, 4 or 8; 0 for what the machine does best. Four where it has no
+    /// instructions for eight.
+    pub lanes: usize,
+}
+
+impl Default for Effort {
+    fn default() -> Self {
+        Self { threads: 0, lanes: 0 }
+    }
+}
+
+impl Effort {
+    /// Threads that are used.
+    pub fn threads(&self) -> usize {
+        let cores = || std::thread::available_parallelism().map_or(1, |n| n.get());
+        if self.threads == 0 { cores() } else { self.threads }
+    }
+
+    /// Lanes that are used.
+    pub fn lanes(&self) -> usize {
+        match self.lanes {
+            1 => 1,
+            4 => 4,
+            _ if Eight::all().is_empty() => 4,
+            _ => 8,
+        }
+    }
+
+    /// What they are computed with.
+    pub fn instructions(&self) -> &'static str {
+        match self.lanes() {
+            1 => "scalar",
+            4 => Four::all().last().map_or("", |one| one.name()),
+            _ => Eight::all().last().map_or("", |one| one.name()),
+        }
+    }
+}
+
+/// What is wanted of each variant.
+#[derive(Clone, Debug, Default)]
+pub struct Wanted {
+    /// Metrics, as text.
+    pub metrics: Vec<String>,
+    /// Names of variables to record.
+    pub record: Vec<String>,
+    /// So many samples of them.
+    pub samples: usize,
+}
+
+/// Variants of a circuit.
+pub struct Ensemble<'m> {
+    model: &'m dyn Model,
+    parameters: Vec<Parameter>,
+    places: Vec<Place>,
+    circuit: Circuit,
+    wanted: Wanted,
+    shared: Arc<Look>,
+    fingerprint: u64,
+    /// How it is run.
+    pub effort: Effort,
+    /// Interrupts it.
+    pub stop: AtomicBool,
+}
+
+/// Where a value of a parameter goes.
+#[derive(Clone, Debug)]
+enum Place {
+    /// To a parameter of a component and nowhere else.
+    Component { component: usize, parameter: usize, rules: Arc<Rules> },
+    /// To wherever the circuit file takes it.
+    Anywhere,
+}
+
+/// Where the wanted variables of a plan are.
+struct Look {
+    metrics: Metrics,
+    record: Vec<Variable>,
+}
+
+/// A variant that is ready to run.
+struct Built {
+    number: usize,
+    plan: Plan,
+    run: RunSettings,
+    look: Arc<Look>,
+    /// Where it begins.
+    state: Option<State<f64>>,
+}
+
+impl Built {
+    fn steps(&self) -> u64 {
+        self.run.steps(self.plan.step)
+    }
+}
+
+impl<'m> Ensemble<'m> {
+    /// Variants of the model in some parameters. `examples` are variants that will be asked for: the
+    /// first that makes a sound circuit shows where the values go. Problems that all of them would
+    /// have, such as a wrong name, are told at once.
+    pub fn new(
+        model: &'m dyn Model,
+        parameters: Vec<Parameter>,
+        wanted: Wanted,
+        examples: impl IntoIterator<Item = Variant>,
+    ) -> Result<Self, Refused> {
+        let mut first_problems = None;
+        let mut found = None;
+        for example in examples {
+            let loaded = load(model, &parameters, &example).and_then(|circuit| {
+                let planned = Plan::of(&circuit, model.registry());
+                match planned.plan {
+                    Some(plan) => Ok((circuit, plan, example)),
+                    None => Err(Refused { problems: planned.problems, ..Refused::default() }),
+                }
+            });
+            match loaded {
+                Ok(all) => {
+                    found = Some(all);
+                    break;
+                }
+                Err(refused) => {
+                    let is_by_value = refused.problems.iter().filter(|p| p.is_error()).all(|p| {
+                        matches!(p.code(), Code::OutOfRange | Code::InconsistentParameters)
+                    });
+                    first_problems.get_or_insert(refused);
+                    if !is_by_value {
+                        break;
+                    }
+                }
+            }
+        }
+        let Some((circuit, plan, example)) = found else {
+            return Err(first_problems.unwrap_or_default());
+        };
+        if circuit.run.step_control == StepControl::Variable {
+            let problem = Diagnostic::error(
+                Code::UnknownSetting,
+                "an ensemble runs with a fixed step, and the circuit has a variable one",
+            )
+            .help("fix it: --set run.step_control=fixed --set \"run.step=0.1 ms\"");
+            return Err(problem.into());
+        }
+        let places = parameters
+            .iter()
+            .zip(&example)
+            .map(|(parameter, &value)| {
+                find_place(&circuit, &parameter.name, value).unwrap_or(Place::Anywhere)
+            })
+            .collect();
+        let shared = Look::new(&plan, &wanted)?;
+        let ensemble = Self {
+            model,
+            parameters,
+            places,
+            circuit,
+            wanted,
+            shared: Arc::new(shared),
+            fingerprint: plan.fingerprint,
+            effort: Effort::default(),
+            stop: AtomicBool::new(false),
+        };
+        Ok(ensemble)
+    }
+
+    /// Metrics with their dimensions.
+    pub fn metrics(&self) -> &Metrics {
+        &self.shared.metrics
+    }
+
+    /// Recorded variables.
+    pub fn recorded(&self) -> &[Variable] {
+        &self.shared.record
+    }
+
+    /// The circuit of the first sound variant.
+    pub fn circuit(&self) -> &Circuit {
+        &self.circuit
+    }
+
+    /// Steps of the first sound variant.
+    pub fn steps(&self) -> u64 {
+        self.circuit.run.steps(self.circuit.run.step)
+    }
+
+    /// Evaluates variants; the results are in their order.
+    pub fn evaluate(&self, variants: &[Variant]) -> Vec<Outcome> {
+        let mut results = Vec::with_capacity(variants.len());
+        self.evaluate_each(variants.len(), &|i| variants[i].clone(), &mut |_, outcome| {
+            results.push(outcome);
+        });
+        let interrupted = || {
+            Err(Reason { kind: ReasonKind::Interrupted, message: "interrupted".to_owned() })
+        };
+        results.resize_with(variants.len(), interrupted);
+        results
+    }
+
+    /// Evaluates so many variants and hands their results on in their order, as they come: memory
+    /// does not grow with their number. When interrupted, what is left is not handed on.
+    pub fn evaluate_each(
+        &self,
+        count: usize,
+        variant: &(dyn Fn(usize) -> Variant + Sync),
+        hand_on: &mut dyn FnMut(usize, Outcome),
+    ) {
+        let threads = self.effort.threads().clamp(1, count.max(1));
+        let batch = self.batch(count, threads);
+        let batches = count.div_ceil(batch);
+        let next = AtomicUsize::new(0);
+        let done = AtomicUsize::new(0);
+        // How far ahead of the slowest batch the others may run: results wait for their turn.
+        let ahead = 16 * threads;
+        let (send, receive) = mpsc::channel::<(usize, Vec<Option<Outcome>>)>();
+        std::thread::scope(|scope| {
+            for _ in 0..threads {
+                let send = send.clone();
+                let (next, done) = (&next, &done);
+                scope.spawn(move || {
+                    let mut circuit = self.circuit.clone();
+                    loop {
+                        let index = next.fetch_add(1, Ordering::Relaxed);
+                        if index >= batches || self.is_stopped() {
+                            break;
+                        }
+                        while index >= done.load(Ordering::Acquire) + ahead && !self.is_stopped() {
+                            std::thread::sleep(std::time::Duration::from_millis(1));
+                        }
+                        let numbers = index * batch..((index + 1) * batch).min(count);
+                        let variants: Vec<Variant> = numbers.map(variant).collect();
+                        let results = self.run_batch(&mut circuit, &variants);
+                        if send.send((index, results)).is_err() {
+                            break;
+                        }
+                    }
+                });
+            }
+            drop(send);
+            let mut waiting: BTreeMap<usize, Vec<Option<Outcome>>> = BTreeMap::new();
+            let mut turn = 0;
+            let mut is_whole = true;
+            for (index, results) in receive {
+                waiting.insert(index, results);
+                while let Some(results) = waiting.remove(&turn) {
+                    for (i, outcome) in results.into_iter().enumerate() {
+                        match outcome {
+                            Some(outcome) if is_whole => hand_on(turn * batch + i, outcome),
+                            _ => is_whole = false,
+                        }
+                    }
+                    turn += 1;
+                    done.store(turn, Ordering::Release);
+                }
+            }
+        });
+    }
+
+    fn is_stopped(&self) -> bool {
+        self.stop.load(Ordering::Relaxed)
+    }
+
+    /// Variants that a thread takes at a time.
+    fn batch(&self, count: usize, threads: usize) -> usize {
+        let lanes = self.effort.lanes();
+        // Where variants may differ in more than numbers, or come to rest at different times with
+        // delays in between, more of them make fuller lanes.
+        let groups = count.div_ceil(lanes * threads).clamp(1, 4);
+        lanes * groups
+    }
+
+    /// Runs some variants; `None` for those that an interruption left out.
+    fn run_batch(&self, circuit: &mut Circuit, variants: &[Variant]) -> Vec<Option<Outcome>> {
+        let mut results: Vec<Option<Outcome>> = variants.iter().map(|_| None).collect();
+        let mut built: Vec<Built> = Vec::with_capacity(variants.len());
+        for (number, variant) in variants.iter().enumerate() {
+            match self.build(circuit, number, variant) {
+                Ok(one) => built.push(one),
+                Err(reason) => results[number] = Some(Err(reason)),
+            }
+        }
+        match self.effort.lanes() {
+            8 => self.run_in_lanes::<8>(built, &mut results),
+            4 => self.run_in_lanes::<4>(built, &mut results),
+            _ => {
+                for mut one in built {
+                    results[one.number] = self.run_alone(&mut one);
+                }
+            }
+        }
+        results
+    }
+
+    fn build(
+        &self,
+        circuit: &mut Circuit,
+        number: usize,
+        variant: &[f64],
+    ) -> Result<Built, Reason> {
+        let refused = |problems: &Diagnostics| {
+            let first = problems.iter().find(|problem| problem.is_error());
+            Reason {
+                kind: ReasonKind::Refused,
+                message: first.map_or(String::new(), |problem| problem.message().to_owned()),
+            }
+        };
+        let is_direct = self.places.iter().all(|place| matches!(place, Place::Component { .. }));
+        let loaded;
+        let circuit: &Circuit = if is_direct {
+            for (place, &value) in self.places.iter().zip(variant) {
+                let Place::Component { component, parameter, rules } = place else { continue };
+                if rules.parameters[*parameter].beyond(value).is_some() || !value.is_finite() {
+                    // The file's own words, which are worth their time for a failure.
+                    let found = load(self.model, &self.parameters, variant).err();
+                    return Err(refused(&found.unwrap_or_default().problems));
+                }
+                circuit.components[*component].values[*parameter] = Value::Number(value);
+            }
+            circuit
+        } else {
+            loaded = load(self.model, &self.parameters, variant)
+                .map_err(|found| refused(&found.problems))?;
+            &loaded
+        };
+        let planned = Plan::of(circuit, self.model.registry());
+        let Some(plan) = planned.plan else {
+            return Err(refused(&planned.problems));
+        };
+        let look = match plan.fingerprint == self.fingerprint {
+            true => self.shared.clone(),
+            // Other delays have other places.
+            false => Arc::new(Look::new(&plan, &self.wanted).map_err(|problem| Reason {
+                kind: ReasonKind::Refused,
+                message: problem.message().to_owned(),
+            })?),
+        };
+        Ok(Built { number, run: circuit.run.clone(), look, plan, state: None })
+    }
+
+    fn run_in_lanes<const N: usize>(
+        &self,
+        mut built: Vec<Built>,
+        results: &mut [Option<Outcome>],
+    ) where
+        Widths: Width<N>,
+    {
+        // Coming to rest first: it takes each variant its own time.
+        let mut classes = classes(built.iter(), self.model.registry());
+        if built.iter().any(|one| one.run.begin == Begin::Rest) {
+            for class in std::mem::take(&mut classes) {
+                for chunk in class.chunks(N) {
+                    self.bring_to_rest::<N>(&mut built, chunk, results);
+                }
+            }
+            if self.is_stopped() {
+                return;
+            }
+            let at_rest = built.iter().filter(|one| results[one.number].is_none());
+            classes = self::classes(at_rest, self.model.registry());
+        }
+        let position: BTreeMap<usize, usize> =
+            built.iter().enumerate().map(|(at, one)| (one.number, at)).collect();
+        for class in classes {
+            for chunk in class.chunks(N) {
+                let members: Vec<usize> = chunk.iter().map(|number| position[number]).collect();
+                let packed = (chunk.len() >= least_for_lanes(N))
+                    .then(|| self.run_together::<N>(&built, &members, results));
+                if packed != Some(true) {
+                    for at in members {
+                        let number = built[at].number;
+                        results[number] = self.run_alone(&mut built[at]);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Variants of one class, one in each lane; the last stands in lanes that are left.
+    fn pack<'b, const N: usize>(
+        &self,
+        built: &'b [Built],
+        members: &[usize],
+    ) -> Option<LanePlan<'b, N>>
+    where
+        Widths: Width<N>,
+    {
+        let plans: [&Plan; N] =
+            std::array::from_fn(|lane| &built[members[lane.min(members.len() - 1)]].plan);
+        let instructions = <Widths as Width<N>>::Instructions::all().pop()?;
+        LanePlan::of(&plans, self.model.registry(), instructions)
+    }
+
+    fn bring_to_rest<const N: usize>(
+        &self,
+        built: &mut [Built],
+        numbers: &[usize],
+        results: &mut [Option<Outcome>],
+    ) where
+        Widths: Width<N>,
+    {
+        let members: Vec<usize> = numbers
+            .iter()
+            .filter_map(|number| built.iter().position(|one| one.number == *number))
+            .collect();
+        let run = built[members[0]].run.clone();
+        let lanes = (members.len() >= least_for_lanes(N)).then(|| self.pack::<N>(built, &members));
+        let rested: Vec<(Rest, State<f64>)> = match lanes.flatten() {
+            Some(mut lanes) => {
+                let starts: [&State<f64>; N] =
+                    std::array::from_fn(|lane| &built[members[lane.min(members.len() - 1)]].plan.initial);
+                let (limit, tolerance) = (run.rest_limit, run.rest_tolerance);
+                let all = lanes.come_to_rest(starts, limit, tolerance, || !self.is_stopped());
+                all.into_iter().take(members.len()).collect()
+            }
+            None => members.iter().map(|&at| self.rest_alone(&built[at])).collect(),
+        };
+        if self.is_stopped() {
+            return;
+        }
+        for (&at, (rest, state)) in members.iter().zip(rested) {
+            let one = &mut built[at];
+            if let Some(reason) = not_at_rest(&one.plan, &rest) {
+                results[one.number] = Some(Err(reason));
+            }
+            one.state = Some(state);
+        }
+    }
+
+    fn rest_alone(&self, one: &Built) -> (Rest, State<f64>) {
+        let mut state = one.plan.initial.clone();
+        let (limit, tolerance) = (one.run.rest_limit, one.run.rest_tolerance);
+        let rest = come_to_rest(&one.plan, &mut state, limit, tolerance, || !self.is_stopped());
+        (rest, state)
+    }
+
+    /// Runs variants side by side; false when they cannot be.
+    fn run_together<const N: usize>(
+        &self,
+        built: &[Built],
+        members: &[usize],
+        results: &mut [Option<Outcome>],
+    ) -> bool
+    where
+        Widths: Width<N>,
+    {
+        let Some(mut lanes) = self.pack::<N>(built, members) else { return false };
+        let first = &built[members[0]];
+        let member = |lane: usize| &built[members[lane.min(members.len() - 1)]];
+        let starts: [&State<f64>; N] =
+            std::array::from_fn(|lane| member(lane).state.as_ref().unwrap_or(&member(lane).plan.initial));
+        let mut state = pack_states(starts);
+        let mut observer = Observer::<Lanes<N>>::new(&first.look, &self.wanted, first.steps());
+        let mut failed = 0u64;
+        let all = u64::MAX >> (64 - N);
+        let is_whole = march(&first.plan, &mut state, first.steps(), &first.look, &mut observer, |state| {
+            lanes.step(state, false);
+        }, |state| {
+            let mut wrong = unsound(state) | state.faults.stopped_lanes;
+            if first.plan.convention == Convention::Fluxline {
+                wrong |= state.faults.unconverged_lanes;
+            }
+            failed |= wrong;
+            if failed == all || self.is_stopped() {
+                return false;
+            }
+            // Lanes that went wrong follow one that did not.
+            let good = (0..N).find(|lane| failed >> lane & 1 == 0).unwrap_or(0);
+            for lane in (0..N).filter(|lane| failed >> lane & 1 == 1) {
+                replace_lane(state, lane, good);
+            }
+            true
+        });
+        if !is_whole && failed != all {
+            return true;
+        }
+        for (lane, &at) in members.iter().enumerate() {
+            let one = &built[at];
+            results[one.number] = if failed >> lane & 1 == 1 {
+                self.reason(one).map(Err)
+            } else {
+                Some(Ok(observer.results(&one.look.metrics, one.plan.step, |x: Lanes<N>| x.0[lane])))
+            };
+        }
+        true
+    }
+
+    /// Runs a variant by itself; `None` when interrupted.
+    fn run_alone(&self, one: &mut Built) -> Option<Outcome> {
+        if one.run.begin == Begin::Rest && one.state.is_none() {
+            let (rest, state) = self.rest_alone(one);
+            if self.is_stopped() {
+                return None;
+            }
+            if let Some(reason) = not_at_rest(&one.plan, &rest) {
+                return Some(Err(reason));
+            }
+            one.state = Some(state);
+        }
+        let mut state = one.state.as_ref().unwrap_or(&one.plan.initial).clone();
+        let mut observer = Observer::<f64>::new(&one.look, &self.wanted, one.steps());
+        let mut tally = Tally::new(&one.plan, &mut state, false);
+        let mut has_failed = false;
+        let is_whole = march(&one.plan, &mut state, one.steps(), &one.look, &mut observer, |state| {
+            engine::step(&one.plan, state, &mut tally, false);
+        }, |state| {
+            has_failed = unsound(state) != 0
+                || state.faults.stop_requested > 0
+                || (state.faults.unconverged > 0 && one.plan.convention == Convention::Fluxline);
+            !has_failed && !self.is_stopped()
+        });
+        match (has_failed, is_whole) {
+            (true, _) => self.reason(one).map(Err),
+            (false, false) => None,
+            (false, true) => Some(Ok(observer.results(&one.look.metrics, one.plan.step, |x| x))),
+        }
+    }
+
+    /// Runs a variant that went wrong once more, as any single run, to tell what happened; `None`
+    /// when interrupted.
+    fn reason(&self, one: &Built) -> Option<Reason> {
+        let mut state = one.state.as_ref().unwrap_or(&one.plan.initial).clone();
+        let mut recorder = Recorder::new(Vec::new(), Sampling::Even(2), one.steps());
+        let outcome =
+            run::run(&one.plan, &mut state, one.steps(), &mut recorder, false, |_| !self.is_stopped());
+        let time = |seconds: f64| Quantity::new(seconds, Dimension::TIME);
+        let (kind, message) = match outcome.ended {
+            Ended::Diverged(found) => (
+                ReasonKind::Diverged,
+                format!("`{}` diverges at t = {:.6}", found.variable, time(found.time)),
+            ),
+            Ended::Unconverged { component, time: at } => (
+                ReasonKind::NotConverged,
+                format!("the equations of `{component}` have no solution at t = {:.6}", time(at)),
+            ),
+            Ended::Stopped { component, time: at } => {
+                (ReasonKind::Stopped, format!("`{component}` stopped the run at t = {:.6}", time(at)))
+            }
+            Ended::Done | Ended::Interrupted { .. } | Ended::SinkFailed => return None,
+        };
+        Some(Reason { kind, message })
+    }
+}
+
+/// Fewer variants than this are faster one after the other than in lanes that are mostly empty.
+fn least_for_lanes(lanes: usize) -> usize {
+    1 + lanes / 4
+}
+
+fn not_at_rest(plan: &Plan, rest: &Rest) -> Option<Reason> {
+    let name = plan.name(rest.component);
+    (!rest.reached).then(|| Reason {
+        kind: ReasonKind::NotAtRest,
+        message: match rest.residual.is_finite() {
+            true => format!("`{name}` does not come to rest"),
+            false => format!("`{name}` diverges on the way to rest"),
+        },
+    })
+}
+
+/// The circuit of a variant, through the file.
+fn load(
+    model: &dyn Model,
+    parameters: &[Parameter],
+    variant: &[f64],
+) -> Result<Circuit, Refused> {
+    model.load(&overrides(parameters, variant))
+}
+
+/// A variant as values for `--set`, which read back as the same bits.
+pub fn overrides(parameters: &[Parameter], variant: &[f64]) -> Vec<Override> {
+    let text = |(parameter, &value): (&Parameter, &f64)| {
+        let value = Quantity::new(value, parameter.dimension).to_exact_string();
+        Override::new(&parameter.name, &value)
+    };
+    parameters.iter().zip(variant).map(text).collect()
+}
+
+/// A parameter of a component that a name stands for, when the value has arrived there as it is.
+fn find_place(circuit: &Circuit, name: &str, value: f64) -> Option<Place> {
+    let name = name.strip_prefix("components.").unwrap_or(name);
+    // As Hopsan writes it.
+    let name = name.strip_suffix("#Value").unwrap_or(name);
+    let at = name.rfind(['.', '#'])?;
+    let (owner, key) = (&name[..at], &name[at + 1..]);
+    let owner = owner.replace('$', ".");
+    let component = circuit.components.iter().position(|one| one.name == owner)?;
+    let instance = &circuit.components[component];
+    let declaration = instance.declaration();
+    let parameter = declaration.parameter(key)?;
+    let is_number =
+        matches!(declaration.parameters[parameter].kind, Kind::Quantity | Kind::OptionalQuantity);
+    let has_arrived =
+        matches!(instance.values[parameter], Value::Number(x) if x.to_bits() == value.to_bits());
+    if !(is_number && has_arrived) {
+        return None;
+    }
+    let rules = Arc::new(Rules::of(declaration).ok()?);
+    Some(Place::Component { component, parameter, rules })
+}
+
+/// Variants, by number, in groups that can run side by side.
+fn classes<'b>(
+    built: impl Iterator<Item = &'b Built>,
+    registry: &Registry,
+) -> Vec<Vec<usize>> {
+    let mut classes: Vec<(&Built, Vec<usize>)> = Vec::new();
+    for one in built {
+        let is_alike = |other: &Built| {
+            let ticks = |one: &Built| one.state.as_ref().map_or(0, |state| state.rest_steps);
+            let has_delays = longest_history(&one.plan) > 0;
+            one.run == other.run
+                && (ticks(one) == ticks(other) || !has_delays)
+                && lanes::are_alike(&one.plan, &other.plan, registry)
+        };
+        match classes.iter_mut().find(|(first, _)| is_alike(first)) {
+            Some((_, members)) => members.push(one.number),
+            None => classes.push((one, vec![one.number])),
+        }
+    }
+    classes.into_iter().map(|(_, members)| members).collect()
+}
+
+impl Look {
+    fn new(plan: &Plan, wanted: &Wanted) -> Result<Self, Diagnostic> {
+        let metrics = Metrics::parse(wanted.metrics.iter().map(String::as_str), &plan.variables)?;
+        let record = wanted
+            .record
+            .iter()
+            .map(|name| {
+                plan.variables.find(name).ok_or_else(|| {
+                    let message = format!("there is no variable `{name}` to record");
+                    Diagnostic::error(Code::RecordMatchesNothing, message)
+                })
+            })
+            .collect::<Result<_, _>>()?;
+        Ok(Self { metrics, record })
+    }
+}
+
+/// Steps between looks for trouble; as often as single runs do.
+const LOOK_EVERY: u64 = 256;
+
+/// Watches runs.
+struct Observer<T> {
+    meters: Meters<T>,
+    slots: Vec<Slot>,
+    sampling: Sampling,
+    steps: u64,
+    next: u64,
+    rows: Vec<(f64, Vec<T>)>,
+}
+
+impl<T: Num> Observer<T> {
+    fn new(look: &Look, wanted: &Wanted, steps: u64) -> Self {
+        Self {
+            meters: Meters::new(&look.metrics, steps),
+            slots: look.record.iter().map(|variable| variable.slot).collect(),
+            sampling: Sampling::Even(wanted.samples.max(2)),
+            steps,
+            next: if look.record.is_empty() { u64::MAX } else { 0 },
+            rows: Vec::new(),
+        }
+    }
+
+    #[inline(always)]
+    fn look(&mut self, look: &Look, plan: &Plan, state: &State<T>) {
+        let time = state.step as f64 * plan.step;
+        self.meters.look(&look.metrics, state, time);
+        if state.step == self.next {
+            self.record(plan, state);
+        }
+    }
+
+    #[cold]
+    fn record(&mut self, plan: &Plan, state: &State<T>) {
+        let time = plan.start + state.step as f64 * plan.step;
+        self.rows.push((time, self.slots.iter().map(|slot| slot.read(state)).collect()));
+        self.next = match state.step < self.steps {
+            true => self.sampling.next(state.step + 1, self.steps),
+            false => u64::MAX,
+        };
+    }
+
+    fn results(&self, metrics: &Metrics, dt: f64, lane: impl Fn(T) -> f64 + Copy) -> Evaluation {
+        let row = |(time, values): &(f64, Vec<T>)| {
+            std::iter::once(*time).chain(values.iter().map(|&x| lane(x))).collect::<Vec<f64>>()
+        };
+        Evaluation {
+            metrics: self.meters.results(metrics, dt, lane),
+            rows: self.rows.iter().flat_map(row).collect(),
+        }
+    }
+}
+
+/// Steps to the end, watched; false when `go_on` said no before.
+fn march<T: Num>(
+    plan: &Plan,
+    state: &mut State<T>,
+    steps: u64,
+    look: &Look,
+    observer: &mut Observer<T>,
+    mut step: impl FnMut(&mut State<T>),
+    mut go_on: impl FnMut(&mut State<T>) -> bool,
+) -> bool {
+    observer.look(look, plan, state);
+    while state.step < steps {
+        let end = (state.step + LOOK_EVERY).min(steps);
+        while state.step < end {
+            step(state);
+            observer.look(look, plan, state);
+        }
+        if !go_on(state) {
+            return false;
+        }
+    }
+    true
+}
