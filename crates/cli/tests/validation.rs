@@ -57,10 +57,20 @@ fn assert_converges(
     coarse: f64,
     expected: &[(&str, f64, Option<f64>)],
 ) {
+    assert_circuit_converges(&text(&format!("{name}.toml")), name, settings, coarse, expected);
+}
+
+/// The same for a circuit and the reference of some name.
+fn assert_circuit_converges(
+    circuit: &str,
+    name: &str,
+    settings: &[(&str, &str)],
+    coarse: f64,
+    expected: &[(&str, f64, Option<f64>)],
+) {
     let reference = Reference::read(&format!("{name}.csv"));
-    let circuit = text(&format!("{name}.toml"));
     let variables: Vec<&str> = expected.iter().map(|&(variable, ..)| variable).collect();
-    let at = |step: f64| run_at(&circuit, settings, step, reference.interval(), &variables);
+    let at = |step: f64| run_at(circuit, settings, step, reference.interval(), &variables);
     let (large, small) = (at(coarse), at(0.5 * coarse));
     let mut wrong = Vec::new();
     for &(variable, order, bound) in expected {
@@ -546,4 +556,11 @@ fn steady_flow_of_every_restriction_is_that_of_its_formula() {
         }
     }
     assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+/// A circuit of `examples/lumped`.
+fn lumped(name: &str) -> String {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/lumped");
+    let path = format!("{folder}/{name}.toml");
+    std::fs::read_to_string(&path).unwrap_or_else(|e| panic!("{path}: {e}"))
 }

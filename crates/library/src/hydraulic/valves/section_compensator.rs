@@ -14,9 +14,9 @@ use fluxline_core::{Constants, component};
 ///
 /// The flow coefficient K itself is the state, so no geometry is needed (Handroos and Vilenius);
 /// Malysheva (thesis, LUT University, 2021), 2.44–2.45 and Table 2.5, which gives the defaults.
-/// Flow is signed and by default laminar at small drops as `hydraulic.orifice`. The load ports take
-/// no flow; connect both to one pressure where there is only one. K by the trapezoidal rule, solved
-/// together with the line ends.
+/// Flow is signed and by default laminar at small drops as `hydraulic.orifice`. The load pressures
+/// are signals: connect states or ports (`cylinder.pressure_a`), which the wave method reads one step
+/// late. K by the trapezoidal rule, solved together with the line ends.
 #[component("hydraulic.section_compensator", q, constants = SectionConstants)]
 pub struct SectionCompensator {
     /// supply
@@ -25,12 +25,12 @@ pub struct SectionCompensator {
     /// towards the directional valve
     #[port(also = "P2")]
     outlet: Hydraulic,
-    /// load pressure; takes no flow
-    #[port]
-    load_a: Hydraulic,
-    /// the other load pressure: the higher one counts; takes no flow
-    #[port]
-    load_b: Hydraulic,
+    /// p_a — load pressure, such as that of a cylinder's chamber [Pa]
+    #[input(default = "0 bar")]
+    pub load_a: f64,
+    /// p_b — the other load pressure; the higher one counts [Pa]
+    #[input(default = "0 bar")]
+    pub load_b: f64,
     /// C₅ — pressure difference between outlet and load that the spring holds [Pa]
     #[parameter(default = "8 bar", min = ">0 bar")]
     pub pressure_difference: f64,
@@ -147,7 +147,7 @@ impl Physics for SectionCompensator {
     fn law<T: Num>(k: &SectionConstants<T>, law: &mut Law<'_, T>) {
         let zero = T::zero();
         let (inlet, outlet) = (law.effort[Self::INLET], law.effort[Self::OUTLET]);
-        let load = law.effort[Self::LOAD_A].max(law.effort[Self::LOAD_B]);
+        let load = law.input[Self::LOAD_A].max(law.input[Self::LOAD_B]);
         let viscosity = (law.viscosity[Self::INLET] + law.viscosity[Self::OUTLET]) * 0.5;
         let state = law.state[Self::COEFFICIENT];
         let coefficient = state.clamp(zero, k.max_coefficient);
@@ -158,8 +158,6 @@ impl Physics for SectionCompensator {
         let through = k.law.flow(coefficient, critical, inlet - outlet);
         law.flow[Self::INLET] = -through;
         law.flow[Self::OUTLET] = through;
-        law.flow[Self::LOAD_A] = zero;
-        law.flow[Self::LOAD_B] = zero;
         law.output[Self::FLOW] = through;
     }
 
@@ -172,7 +170,7 @@ impl Physics for SectionCompensator {
     fn step<T: Num>(k: &SectionConstants<T>, io: &mut Step<'_, T>) {
         let zero = T::zero();
         let ends = Ends::of(io, Self::INLET, Self::OUTLET);
-        let load = io.wave(Self::LOAD_A).max(io.wave(Self::LOAD_B));
+        let load = io.input(Self::LOAD_A).max(io.input(Self::LOAD_B));
         // p_out is linear in the drop, so K is a known function of it
         let outlet = ends.along(Control { inlet: T::zero(), outlet: T::one(), offset: T::zero() });
         let motion = Motion {
@@ -192,8 +190,6 @@ impl Physics for SectionCompensator {
         let rate = k.rate(coefficient, drop, outlet.at(drop), load);
         io.set_flow(Self::INLET, -through);
         io.set_flow(Self::OUTLET, through);
-        io.set_flow(Self::LOAD_A, zero);
-        io.set_flow(Self::LOAD_B, zero);
         io.set_state(Self::COEFFICIENT, coefficient);
         io.set_rate(Self::COEFFICIENT, T::select(limited, zero, rate));
         io.set_output(Self::FLOW, through);
@@ -221,8 +217,8 @@ mod tests {
         let (supply, outlet) = (140e5, 60e5);
         for (load_a, load_b) in [(55e5, 20e5), (20e5, 55e5)] {
             let mut bench = Bench::new(&compensator(FlowLaw::Turbulent), 1e-4);
-            bench.line(0, supply, 0.0).line(1, outlet, 0.0).line(2, load_a, 0.0);
-            bench.line(3, load_b, 0.0).set_state(0, 2e-7).settle();
+            bench.line(0, supply, 0.0).line(1, outlet, 0.0);
+            bench.input(0, load_a).input(1, load_b).set_state(0, 2e-7).settle();
             for _ in 0..1000 {
                 bench.step();
             }
@@ -232,7 +228,7 @@ mod tests {
             let k = bench.get_state(0);
             assert!((k / exact - 1.0).abs() < 1e-9, "{k} {exact}");
             assert!((bench.flow(1) / (k * (supply - outlet).sqrt()) - 1.0).abs() < 1e-14);
-            assert_eq!((bench.flow(0), bench.flow(2)), (-bench.flow(1), 0.0));
+            assert_eq!(bench.flow(0), -bench.flow(1));
         }
     }
 
@@ -240,12 +236,12 @@ mod tests {
     fn compensator_shuts_where_the_outlet_is_far_above_the_load_and_opens_to_its_limit() {
         let limited = Valve { max_coefficient: Some(1e-6), ..compensator(FlowLaw::TwoRegime) };
         let mut bench = Bench::new(&limited, 1e-3);
-        bench.line(0, 140e5, 0.0).line(1, 60e5, 1e9).line(2, 10e5, 0.0).line(3, 5e5, 0.0);
+        bench.line(0, 140e5, 0.0).line(1, 60e5, 1e9).input(0, 10e5).input(1, 5e5);
         for _ in 0..5000 {
             bench.step();
         }
         assert_eq!((bench.get_state(0), bench.flow(1)), (0.0, 0.0));
-        bench.line(2, 60e5, 0.0).line(1, 60e5, 0.0);
+        bench.input(0, 60e5).line(1, 60e5, 0.0);
         for _ in 0..5000 {
             bench.step();
         }
@@ -264,7 +260,7 @@ mod tests {
     #[test]
     fn lanes_are_scalars() {
         let one = compensator(FlowLaw::TwoRegime);
-        lanes_give_the_bits_of_scalars([&one; 4], &[], (0.0, 200e5));
+        lanes_give_the_bits_of_scalars([&one; 4], &[(0.0, 200e5); 2], (0.0, 200e5));
     }
 
     proptest! {
@@ -276,7 +272,7 @@ mod tests {
             agrees_with_the_generic_step(|| {
                 let mut bench = Bench::new(&compensator(FlowLaw::TwoRegime), 1e-4);
                 bench.set_state(Valve::COEFFICIENT, k);
-                bench.line(0, c1, z1).line(1, c2, z2).line(2, a, 0.0).line(3, b, 0.0);
+                bench.line(0, c1, z1).line(1, c2, z2).input(0, a).input(1, b);
                 bench
             }, 1e-7)?;
         }
