@@ -84,13 +84,14 @@ def flow_control(times, relative, volume):
         f = lambda t, s: rates(t, s, supply, is_open)
         part = integrate(f, state, inside, absolute, relative=relative)
         assert part[:, 1].min() > 0
-        if not volume:
-            k, p2 = part[:, 1], part[:, 0]
-            p1 = (k**2 * supply + kt**2 * p2) / (k**2 + kt**2)
-            part = np.column_stack([part, p1])
         rows += list(part[1 if rows else 0 :])
-        state = part[-1][: 3 if volume else 2]
-    return np.array(rows)
+        state = part[-1]
+    rows = np.array(rows)
+    if not volume:  # where the supply jumps p₁ does: its value is that after the jump
+        supply = np.where(np.asarray(times) < 0.02 - 1e-12, 1e7, 2e7)
+        p2, k = rows.T
+        rows = np.column_stack([rows, (k**2 * supply + kt**2 * p2) / (k**2 + kt**2)])
+    return rows
 
 
 def rk4_limit(diameter):
