@@ -117,6 +117,8 @@ pub struct Driver {
     // The last step whose end is on the grid of a fixed-step method.
     grid: u64,
     has_begun: bool,
+    // The next event, as long as it is ahead and nothing has jumped.
+    event: f64,
 }
 
 impl fmt::Debug for Driver {
@@ -141,6 +143,7 @@ impl Driver {
             between: zeros(),
             grid: 0,
             has_begun: false,
+            event: f64::NEG_INFINITY,
         }
     }
 
@@ -183,6 +186,7 @@ impl Driver {
             self.has_begun = true;
             system.settle(self.time, &mut self.x);
         }
+        self.event = f64::NEG_INFINITY;
         self.emit_reached(system, samples, observer);
         while self.time < until {
             self.step(system, until, samples, observer)?;
@@ -201,7 +205,10 @@ impl Driver {
         samples: &mut Samples<'_>,
         observer: &mut dyn Observer<S>,
     ) -> Result<(), Failure> {
-        let event = system.next_event(self.time);
+        if self.event <= self.time {
+            self.event = system.next_event(self.time);
+        }
+        let event = self.event;
         let mut limit = until.min(event);
         let mut on_grid = None;
         if let Some(step) = self.solver.fixed_step() {
@@ -230,6 +237,7 @@ impl Driver {
         let has_jumped = system.settle(end, &mut self.x);
         if has_jumped || end >= event {
             self.solver.restart();
+            self.event = f64::NEG_INFINITY;
         }
         self.emit_reached(system, samples, observer);
         Ok(())

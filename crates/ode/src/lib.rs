@@ -7,6 +7,7 @@ pub mod drive;
 pub mod explicit;
 pub mod matrix;
 pub mod method;
+pub mod modes;
 pub mod modified_heun;
 mod newton;
 mod norm;
