@@ -8,6 +8,7 @@
 
 use crate::declare::{Causality, Declaration, Value};
 use crate::fluid::Fluid;
+use crate::lumped::{LawOf, Lumped};
 use crate::number::Num;
 use crate::state::{Bond, Faults, State};
 use std::any::Any;
@@ -135,6 +136,9 @@ pub trait Physics: Declared {
         let _ = (constants, time);
         f64::INFINITY
     }
+
+    /// Whether [`Physics::settle`] does anything.
+    const SETTLES: bool = false;
 
     /// After a step of an integrator: puts states that ran past a stop back onto it and renews what
     /// is remembered. Only for components whose law has hard stops or memory.
@@ -498,6 +502,8 @@ pub trait Group<T: Num>: Send + Sync {
     fn energy(&self, index: usize, state: &mut State<T>) -> T;
     /// Oil held by one of them, m³.
     fn content(&self, index: usize, state: &mut State<T>) -> T;
+    /// The continuous law of one of them.
+    fn lumped(&self, index: usize) -> Box<dyn Lumped>;
     /// Adapts the waves of all to a new step; `new` holds the same components in the same order.
     fn change_step(&self, new: &dyn Group<T>, state: &mut State<T>);
     /// How many there are.
@@ -588,6 +594,10 @@ impl<M: Physics, T: Num> Group<T> for GroupOf<M, T> {
         let (constants, wiring) = &self.members[index];
         M::content(constants, &view::<M, T>(wiring, state, REST))
     }
+    fn lumped(&self, index: usize) -> Box<dyn Lumped> {
+        let constants = M::lift(&self.members[index].0, &mut T::first);
+        Box::new(LawOf::<M>::new(&constants))
+    }
     fn change_step(&self, new: &dyn Group<T>, state: &mut State<T>) {
         let Some(new) = new.as_any().downcast_ref::<Self>() else {
             return;
@@ -646,6 +656,9 @@ impl<T: Num> Group<T> for Gated<T> {
     }
     fn content(&self, index: usize, state: &mut State<T>) -> T {
         self.group.content(index, state)
+    }
+    fn lumped(&self, index: usize) -> Box<dyn Lumped> {
+        self.group.lumped(index)
     }
     fn change_step(&self, new: &dyn Group<T>, state: &mut State<T>) {
         self.group.change_step(new, state);
