@@ -273,11 +273,14 @@ impl Solver for Rosenbrock {
         system.jacobian(time, x, &mut self.jacobian).map_err(trouble)?;
         self.work.evaluations += 1;
         self.work.jacobians += 1;
+        // Shorter steps would be rounding: the time must move.
+        let shortest = self.min_step.max(16.0 * f64::EPSILON * time.abs());
         let mut step = match self.proposal {
             Some(step) => step,
             None => self.first_step(system, time, x, limit).map_err(trouble)?,
         }
-        .min(self.max_step);
+        .min(self.max_step)
+        .max(shortest);
         let is_autonomous = system.is_autonomous(time);
         if !is_autonomous {
             // ∂f/∂t by a difference towards the inside of the step. A millionth of the step keeps
@@ -296,7 +299,6 @@ impl Solver for Rosenbrock {
                 self.by_time.fill(0.0);
             }
         }
-        let shortest = self.min_step.max(16.0 * f64::EPSILON * time.abs());
         let mut was_refused = false;
         loop {
             let end = end_of_step(time, step, limit);
