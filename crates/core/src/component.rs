@@ -117,6 +117,12 @@ pub trait Physics: Declared {
         let _ = (constants, law);
     }
 
+    /// The law where the wave method starts: rates and outputs of step 0. The same, except where a
+    /// step knows more than rates can say: that a body rests in spite of what pulls at it.
+    fn start_law<T: Num>(constants: &Self::Constants<T>, law: &mut Law<'_, T>) {
+        Self::law(constants, law);
+    }
+
     /// Whether the continuous law is given. A component that is defined by its step, such as one
     /// that keeps to another program's discretisation, has none: only the wave method runs it, and
     /// its [`Physics::start`] also sets its outputs.
@@ -271,6 +277,13 @@ pub struct Settle<'a> {
     pub output: &'a [f64],
     /// Time, s.
     pub time: f64,
+}
+
+impl Settle<'_> {
+    /// Adds one to a remembered count where something holds.
+    pub fn count(&mut self, index: usize, holds: bool) {
+        self.memory[index] += f64::from(u8::from(holds));
+    }
 }
 
 /// A component's view of the state during a step.

@@ -1,7 +1,8 @@
 //! Second-order system.
 
 use super::block::{Limits, given};
-use fluxline_core::component::{Environment, Law, Physics, Refusal, Step};
+use crate::stops::{hold_motion, settle_motion};
+use fluxline_core::component::{Environment, Law, Physics, Refusal, Settle, Step};
 use fluxline_core::number::Num;
 use fluxline_core::{Constants, component};
 
@@ -83,6 +84,24 @@ impl Physics for SecondOrder {
     }
 
     fn law<T: Num>(k: &SecondOrderConstants<T>, law: &mut Law<'_, T>) {
+        Self::start_law(k, law);
+        let (y, v) = (law.state[Self::FILTERED], law.state[Self::VELOCITY]);
+        let (range, a) = ((k.limits.minimum, k.limits.maximum), law.rate[Self::VELOCITY]);
+        let fade = k.stiffness.sqrt() * 10.0;
+        (law.rate[Self::FILTERED], law.rate[Self::VELOCITY]) = hold_motion(y, v, a, range, fade);
+    }
+
+    fn settle(k: &SecondOrderConstants<f64>, settle: &mut Settle<'_>) {
+        let (range, target) = (k.limits.pair(), k.gain * settle.input[Self::INPUT]);
+        let (mut y, mut v) = (settle.state[Self::FILTERED], settle.state[Self::VELOCITY]);
+        let hit = settle_motion(&mut y, &mut v, range);
+        (settle.state[Self::FILTERED], settle.state[Self::VELOCITY]) = (y, v);
+        let a = k.acceleration(target, y, v);
+        settle.count(Self::LIMITED, hit || hold_motion(y, v, a, range, 0.0) != (v, a));
+    }
+
+    // The step finds the limits by itself.
+    fn start_law<T: Num>(k: &SecondOrderConstants<T>, law: &mut Law<'_, T>) {
         let (y, v) = (law.state[Self::FILTERED], law.state[Self::VELOCITY]);
         law.rate[Self::FILTERED] = v;
         law.rate[Self::VELOCITY] = k.acceleration(k.gain * law.input[Self::INPUT], y, v);

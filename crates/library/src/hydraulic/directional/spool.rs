@@ -1,6 +1,7 @@
 //! Spool motion: from the signal to the position that sets the openings.
 
-use fluxline_core::component::{Law, Refusal, Step};
+use crate::stops::{hold_motion, settle_motion, settle_rate};
+use fluxline_core::component::{Law, Refusal, Settle, Step};
 use fluxline_core::number::{Mask, Num};
 use fluxline_core::{Constants, choice};
 
@@ -106,6 +107,27 @@ impl SpoolData {
     }
 }
 
+impl Spool<f64> {
+    /// Puts the spool back onto its stops and renews the command behind the hysteresis.
+    pub fn settle(&self, settle: &mut Settle<'_>) {
+        let command = self.command(settle.input[SIGNAL], settle.memory[COMMAND]);
+        settle.memory[COMMAND] = command;
+        let range = (self.low, 1.0);
+        let mut limited = command < self.low || command > 1.0;
+        let (mut x, mut v) = (settle.state[X], settle.state[V]);
+        match self.dynamics {
+            SpoolDynamics::None if !self.has_max_rate => x = command.max(self.low).min(1.0),
+            SpoolDynamics::SecondOrder => {
+                limited |= settle_motion(&mut x, &mut v, range);
+                settle_rate(&mut v, (-self.max_rate, self.max_rate));
+            }
+            _ => limited |= settle_rate(&mut x, range),
+        }
+        (settle.state[X], settle.state[V]) = (x, v);
+        settle.count(LIMITED, limited);
+    }
+}
+
 impl<T: Num> Spool<T> {
     /// Where the signal wants the spool: dead band, then hysteresis around the last command.
     #[inline(always)]
@@ -137,8 +159,13 @@ impl<T: Num> Spool<T> {
             SpoolDynamics::SecondOrder => {
                 let acceleration = self.omega_squared * (target - x) - self.two_delta_omega * v;
                 let fast = v.abs().ge(self.max_rate) & (acceleration * v).gt(T::zero());
-                law.rate[V] = T::select(fast, T::zero(), acceleration);
-                self.within_rate(v)
+                let acceleration = T::select(fast, T::zero(), acceleration);
+                let range = (self.low, T::one());
+                let speed = self.within_rate(v);
+                let fade = self.omega * 10.0;
+                let (rate, acceleration) = hold_motion(x, speed, acceleration, range, fade);
+                law.rate[V] = acceleration;
+                rate
             }
         };
         x.clamp(self.low, T::one())

@@ -1,7 +1,8 @@
 //! Relief valve with the motion of its spool.
 
 use crate::hydraulic::flow::{Ends, Restriction, Size, opening};
-use fluxline_core::component::{Environment, Law, Physics, Refusal, Step};
+use crate::stops::{hold_motion, settle_motion};
+use fluxline_core::component::{Environment, Law, Physics, Refusal, Settle, Step};
 use fluxline_core::number::{Dual, Mask, Num};
 use fluxline_core::{Constants, component};
 use std::f64::consts::PI;
@@ -137,17 +138,21 @@ impl Physics for ReliefValveSpool {
         let a = k.acceleration(drop, cracking, x, v);
         // Pressed against a stop: what velocity is left dies out ten times faster than the spring
         // could turn it.
-        let zero = T::zero();
-        let seated = x.le(zero) & v.le(zero) & a.lt(zero);
-        let lifted = x.ge(k.stroke) & v.ge(zero) & a.gt(zero);
-        let held = seated | lifted;
-        law.rate[Self::LIFT] = T::select(held, zero, v);
-        law.rate[Self::VELOCITY] = T::select(held, -(v * k.stiffness.sqrt() * 10.0), a);
+        let fade = k.stiffness.sqrt() * 10.0;
+        (law.rate[Self::LIFT], law.rate[Self::VELOCITY]) =
+            hold_motion(x, v, a, (T::zero(), k.stroke), fade);
         let share = opening(x * k.per_stroke);
         let through = k.restriction.flow(share, drop, viscosity);
         law.flow[Self::INLET] = -through;
         law.flow[Self::OUTLET] = through;
         law.output[Self::OPENING] = share;
+    }
+
+    fn settle(k: &SpoolConstants<f64>, settle: &mut Settle<'_>) {
+        let (mut x, mut v) = (settle.state[Self::LIFT], settle.state[Self::VELOCITY]);
+        settle_motion(&mut x, &mut v, (0.0, k.stroke));
+        (settle.state[Self::LIFT], settle.state[Self::VELOCITY]) = (x, v);
+        settle.count(Self::STOPPED, x >= k.stroke);
     }
 
     #[inline]
