@@ -2,7 +2,8 @@
 //!
 //! In the wave method a step ends at the stop. A solver of the lumped view goes by rates alone: at a
 //! stop or past it nothing moves further out, and after a step that ran past it the state is put
-//! back. The rates of what leaves the stop are those of free motion, so nothing sticks to it.
+//! back; until then a position past the stop counts as one at the stop. The rates of what leaves the
+//! stop are those of free motion, so nothing sticks to it.
 
 use fluxline_core::number::Num;
 

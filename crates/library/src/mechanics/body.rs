@@ -184,7 +184,7 @@ impl<T: Num> Body<T> {
         }
     }
 
-    fn write(&self, law: &mut Law<'_, T>, motion: &Motion<T>) {
+    fn write(&self, law: &mut Law<'_, T>, x: T, motion: &Motion<T>) {
         law.rate[X] = motion.velocity;
         law.rate[V] = motion.acceleration;
         // A component without friction may have no third state.
@@ -193,7 +193,7 @@ impl<T: Num> Body<T> {
         }
         for port in 0..2 {
             law.flow[port] = self.arms[port] * motion.velocity;
-            law.displacement[port] = self.arms[port] * law.state[X];
+            law.displacement[port] = self.arms[port] * x;
         }
     }
 }
@@ -227,13 +227,14 @@ impl<T: Num> Kernel<T> for Body<T> {
     // Ports move as the position does, so that no oil is lost where a stop holds.
     fn law(&self, law: &mut Law<'_, T>) {
         let mut motion = self.motion(law.effort, law.input, law.state);
+        let mut x = law.state[X];
         if self.has_stops {
             let (v, a) = (motion.velocity, motion.acceleration);
             let range = (self.low, self.high);
-            (motion.velocity, motion.acceleration) =
-                hold_motion(law.state[X], v, a, range, T::zero());
+            (motion.velocity, motion.acceleration) = hold_motion(x, v, a, range, T::zero());
+            x = x.clamp(self.low, self.high);
         }
-        self.write(law, &motion);
+        self.write(law, x, &motion);
     }
 
     // At rest dry friction takes what the drive gives, up to its amplitude; the step finds stops.
@@ -242,7 +243,7 @@ impl<T: Num> Kernel<T> for Body<T> {
         let rests = motion.velocity.abs().le(T::zero());
         let at_rest = motion.beyond_hold * self.inverse_mass;
         motion.acceleration = T::select(rests, at_rest, motion.acceleration);
-        self.write(law, &motion);
+        self.write(law, law.state[X], &motion);
     }
 
     fn start(&self, io: &mut Step<'_, T>) {

@@ -213,7 +213,7 @@ impl Physics for FirstOrder {
         let y = law.state[Self::FILTERED];
         let rate = k.lag.rate(k.gain * law.input[Self::INPUT], y);
         law.rate[Self::FILTERED] = k.limits.hold_rate(y, rate);
-        law.output[Self::OUT] = y;
+        law.output[Self::OUT] = k.limits.hold(y);
     }
 
     fn settle(k: &FirstOrderConstants<f64>, settle: &mut Settle<'_>) {

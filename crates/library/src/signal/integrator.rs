@@ -78,7 +78,7 @@ impl Physics for Integrator {
         let reset = is_true(law.input[Self::RESET]);
         let rate = k.limits.hold_rate(y, k.gain * law.input[Self::INPUT]);
         law.rate[Self::INTEGRAL] = T::select(reset, zero, rate);
-        law.output[Self::OUT] = T::select(reset, k.start, y);
+        law.output[Self::OUT] = T::select(reset, k.start, k.limits.hold(y));
     }
 
     // The trapezoidal rule goes on from the rate at the start, also out of a reset.

@@ -84,9 +84,10 @@ impl Physics for SecondOrder {
     }
 
     fn law<T: Num>(k: &SecondOrderConstants<T>, law: &mut Law<'_, T>) {
-        Self::start_law(k, law);
         let (y, v) = (law.state[Self::FILTERED], law.state[Self::VELOCITY]);
-        let (range, a) = ((k.limits.minimum, k.limits.maximum), law.rate[Self::VELOCITY]);
+        let (shown, range) = (k.limits.hold(y), (k.limits.minimum, k.limits.maximum));
+        let a = k.acceleration(k.gain * law.input[Self::INPUT], shown, v);
+        law.output[Self::OUT] = shown;
         let fade = k.stiffness.sqrt() * 10.0;
         (law.rate[Self::FILTERED], law.rate[Self::VELOCITY]) = hold_motion(y, v, a, range, fade);
     }

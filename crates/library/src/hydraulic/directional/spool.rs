@@ -148,16 +148,17 @@ impl<T: Num> Spool<T> {
         let command = self.command(law.input[SIGNAL], law.memory[COMMAND]);
         let target = command.clamp(self.low, T::one());
         let (x, v) = (law.state[X], law.state[V]);
+        let shown = x.clamp(self.low, T::one());
         law.rate[V] = T::zero();
         law.rate[X] = match self.dynamics {
             SpoolDynamics::None if !self.has_max_rate => {
                 law.rate[X] = T::zero();
                 return target;
             }
-            SpoolDynamics::None => self.within_rate((target - x) * self.per_step),
-            SpoolDynamics::FirstOrder => self.within_rate((target - x) * self.omega),
+            SpoolDynamics::None => self.within_rate((target - shown) * self.per_step),
+            SpoolDynamics::FirstOrder => self.within_rate((target - shown) * self.omega),
             SpoolDynamics::SecondOrder => {
-                let acceleration = self.omega_squared * (target - x) - self.two_delta_omega * v;
+                let acceleration = self.omega_squared * (target - shown) - self.two_delta_omega * v;
                 let fast = v.abs().ge(self.max_rate) & (acceleration * v).gt(T::zero());
                 let acceleration = T::select(fast, T::zero(), acceleration);
                 let range = (self.low, T::one());
@@ -168,7 +169,7 @@ impl<T: Num> Spool<T> {
                 rate
             }
         };
-        x.clamp(self.low, T::one())
+        shown
     }
 
     /// One step by the trapezoidal rule; gives the new position.

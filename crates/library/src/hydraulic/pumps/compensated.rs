@@ -203,7 +203,7 @@ impl Physics for PressureCompensatedPump {
         let drop = losses.flows(law, k.displacement * held * speed);
         law.flow[Self::LS] = T::zero();
         let reference = k.reference(law.input[Self::SET_PRESSURE], law.effort[Self::LS]);
-        let (valve_rate, rate) = k.rates(reference - law.effort[SECOND], valve, setting);
+        let (valve_rate, rate) = k.rates(reference - law.effort[SECOND], valve, held);
         let range = (k.min_setting, k.max_setting);
         law.rate[Self::SETTING] = hold_rate(setting, rate, range);
         law.rate[Self::VALVE] = valve_rate;

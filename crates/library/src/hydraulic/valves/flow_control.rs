@@ -273,7 +273,7 @@ impl Physics for FlowControlValve {
         let state = law.state[Self::COMPENSATOR];
         law.rate[Self::COMPENSATOR] = hold_rate(state, rate, (zero, k.max_compensator));
         let asked = (law.input[Self::SIGNAL] - k.dead_band) * k.throttle_gain;
-        let acceleration = k.stiffness * (asked - kt) - k.damping * v;
+        let acceleration = k.stiffness * (asked - throttle) - k.damping * v;
         let (range, fade) = ((k.min_throttle, T::of(f64::MAX)), k.stiffness.sqrt() * 10.0);
         (law.rate[Self::THROTTLE], law.rate[Self::THROTTLE_RATE]) =
             hold_motion(kt, v, acceleration, range, fade);

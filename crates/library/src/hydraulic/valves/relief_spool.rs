@@ -135,7 +135,7 @@ impl Physics for ReliefValveSpool {
         let drop = law.effort[Self::INLET] - law.effort[Self::OUTLET];
         let cracking = law.input[Self::CRACKING_PRESSURE].max(T::zero());
         let (x, v) = (law.state[Self::LIFT], law.state[Self::VELOCITY]);
-        let a = k.acceleration(drop, cracking, x, v);
+        let a = k.acceleration(drop, cracking, x.clamp(T::zero(), k.stroke), v);
         // Pressed against a stop: what velocity is left dies out ten times faster than the spring
         // could turn it.
         let fade = k.stiffness.sqrt() * 10.0;
