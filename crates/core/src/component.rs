@@ -144,11 +144,21 @@ pub trait Physics: Declared {
     }
 
     /// Whether [`Physics::settle`] does anything.
-    const SETTLES: bool = false;
+    fn settles(constants: &Self::Constants<f64>) -> bool {
+        let _ = constants;
+        false
+    }
 
     /// After a step of an integrator: puts states that ran past a stop back onto it and renews what
-    /// is remembered. Only for components whose law has hard stops or memory.
+    /// the law remembers. Only for components whose law has hard stops or memory.
     fn settle(constants: &Self::Constants<f64>, settle: &mut Settle<'_>) {
+        let _ = (constants, settle);
+    }
+
+    /// After a main step, for the results of an integrator: counts where a limit or vapour was met,
+    /// and renews states and memory that the law does not read, such as the position of a spool
+    /// that follows its command at once.
+    fn show(constants: &Self::Constants<f64>, settle: &mut Settle<'_>) {
         let _ = (constants, settle);
     }
 
@@ -262,7 +272,7 @@ pub struct Law<'a, T> {
     pub time: f64,
 }
 
-/// What [`Physics::settle`] sees and may change.
+/// What [`Physics::settle`] and [`Physics::show`] see and may change.
 pub struct Settle<'a> {
     /// States, to be put back onto stops.
     pub state: &'a mut [f64],

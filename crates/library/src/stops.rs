@@ -27,24 +27,19 @@ pub(crate) fn hold_motion<T: Num>(x: T, v: T, a: T, (low, high): (T, T), fade: T
     (T::select(stopped, zero, v), T::select(pressed, -(v * fade), a))
 }
 
-/// Puts a state that ran out of a range back onto its end; true when it had.
-pub(crate) fn settle_rate(value: &mut f64, (low, high): (f64, f64)) -> bool {
-    let ran_past = *value < low || *value > high;
-    if ran_past {
-        *value = value.max(low).min(high);
-    }
-    ran_past
+/// Puts a state that ran out of a range back onto its end.
+pub(crate) fn settle_rate(value: &mut f64, (low, high): (f64, f64)) {
+    *value = Num::clamp(*value, low, high);
 }
 
-/// Puts a position that ran out of a range back onto its end, and stops what moves outwards there;
-/// true when anything had to be done.
-pub(crate) fn settle_motion(x: &mut f64, v: &mut f64, range: (f64, f64)) -> bool {
-    let ran_past = settle_rate(x, range);
-    let outwards = (*x <= range.0 && *v < 0.0) || (*x >= range.1 && *v > 0.0);
-    if outwards {
-        *v = 0.0;
+/// Puts a position that ran out of a range back onto its end, and stops what moves outwards there.
+/// Position and velocity are states by index.
+pub(crate) fn settle_motion(state: &mut [f64], [x, v]: [usize; 2], range: (f64, f64)) {
+    settle_rate(&mut state[x], range);
+    let (rear, front) = (state[x] <= range.0, state[x] >= range.1);
+    if (rear && state[v] < 0.0) || (front && state[v] > 0.0) {
+        state[v] = 0.0;
     }
-    ran_past || outwards
 }
 
 #[cfg(test)]
@@ -83,11 +78,13 @@ mod tests {
     fn settling_is_done_after_once() {
         for (x0, v0) in [(1.5, 2.0), (1.5, -2.0), (-0.5, -2.0), (0.5, 2.0), (1.0, 1.0), (0.0, 0.0)]
         {
-            let (mut x, mut v) = (x0, v0);
-            settle_motion(&mut x, &mut v, (0.0, 1.0));
+            let mut state = [x0, v0];
+            settle_motion(&mut state, [0, 1], (0.0, 1.0));
+            let [x, v] = state;
             assert!((0.0..=1.0).contains(&x));
             assert!(v == v0 || v == 0.0);
-            assert!(!settle_motion(&mut x, &mut v, (0.0, 1.0)));
+            settle_motion(&mut state, [0, 1], (0.0, 1.0));
+            assert_eq!(state, [x, v]);
         }
     }
 }

@@ -199,25 +199,32 @@ impl<T: Num> Body<T> {
 }
 
 impl Settles for Body<f64> {
+    fn settles(&self) -> bool {
+        self.has_stops && (self.low > -1e299 || self.high < 1e299)
+    }
+
     // As in a step: what the drive alone gives within two main steps is no impact.
     fn settle(&self, settle: &mut Settle<'_>) {
-        let motion = self.motion(settle.effort, settle.input, settle.state);
-        if self.mass == 0.0 {
-            settle.state[V] = motion.velocity;
-        }
         if !self.has_stops {
             return;
         }
-        let (mut x, v) = (settle.state[X], settle.state[V]);
-        let ran_past = settle_rate(&mut x, (self.low, self.high));
-        settle.state[X] = x;
-        let (rear, front) = (x <= self.low, x >= self.high);
-        if (rear && v < 0.0) || (front && v > 0.0) {
+        let motion = self.motion(settle.effort, settle.input, settle.state);
+        settle_rate(&mut settle.state[X], (self.low, self.high));
+        let (x, v) = (settle.state[X], settle.state[V]);
+        if (x <= self.low && v < 0.0) || (x >= self.high && v > 0.0) {
             let impact = v.abs() > motion.acceleration.abs() * (4.0 * self.half_step);
             settle.state[V] = if impact { -(self.restitution * v) } else { 0.0 };
         }
-        let pressed = (rear && motion.acceleration < 0.0) || (front && motion.acceleration > 0.0);
-        settle.count(STOPPED, ran_past || pressed);
+    }
+
+    fn show(&self, settle: &mut Settle<'_>) {
+        let motion = self.motion(settle.effort, settle.input, settle.state);
+        settle.state[V] = motion.velocity;
+        if self.has_stops {
+            let (x, a) = (settle.state[X], motion.acceleration);
+            let pressed = (x <= self.low && a < 0.0) || (x >= self.high && a > 0.0);
+            settle.count(STOPPED, pressed);
+        }
     }
 }
 

@@ -52,8 +52,16 @@ impl Settles for Slip<f64> {
     // Wind-up beyond the capacity is not stored, also where the signal takes the capacity away.
     fn settle(&self, settle: &mut Settle<'_>) {
         let capacity = self.engaged(settle.input[0]);
-        let rate = settle.flow[0] + settle.flow[1];
         settle_rate(&mut settle.state[FORCE], (-capacity, capacity));
+    }
+
+    fn settles(&self) -> bool {
+        true
+    }
+
+    fn show(&self, settle: &mut Settle<'_>) {
+        let capacity = self.engaged(settle.input[0]);
+        let rate = settle.flow[0] + settle.flow[1];
         let force = settle.state[FORCE];
         settle.memory[RATE] = rate;
         let held = (force + self.damping * rate).abs() < capacity;

@@ -51,8 +51,16 @@ pub trait Kernel<T: Num>: Sized {
 
 /// What a kernel does after a step of a solver of the lumped view.
 pub trait Settles {
+    /// See [`fluxline_core::component::Physics::settles`].
+    fn settles(&self) -> bool {
+        false
+    }
     /// See [`fluxline_core::component::Physics::settle`].
     fn settle(&self, settle: &mut Settle<'_>) {
+        let _ = settle;
+    }
+    /// See [`fluxline_core::component::Physics::show`].
+    fn show(&self, settle: &mut Settle<'_>) {
         let _ = settle;
     }
 }
@@ -78,6 +86,12 @@ macro_rules! physics_of_kernel {
                 law: &mut ::fluxline_core::component::Law<'_, T>,
             ) {
                 $crate::mechanics::Kernel::start_law(k, law);
+            }
+            fn settles(k: &$kernel<f64>) -> bool {
+                $crate::mechanics::Settles::settles(k)
+            }
+            fn show(k: &$kernel<f64>, settle: &mut ::fluxline_core::component::Settle<'_>) {
+                $crate::mechanics::Settles::show(k, settle);
             }
             fn settle(k: &$kernel<f64>, settle: &mut ::fluxline_core::component::Settle<'_>) {
                 $crate::mechanics::Settles::settle(k, settle);

@@ -105,7 +105,7 @@ macro_rules! sequential {
     (@counting $type:ident, $constants:ident, $prepare:expr) => {
         $crate::signal::block::sequential!(
             @physics $type, $constants, 1, $prepare,
-            fn settle(k: &$constants<f64>, settle: &mut fluxline_core::component::Settle<'_>) {
+            fn show(k: &$constants<f64>, settle: &mut fluxline_core::component::Settle<'_>) {
                 let now = $crate::signal::block::Now { time: settle.time, dt: 0.0 };
                 let input = settle.input;
                 let (_, [count]) = Self::advance(k, now, |i| input[i], [settle.memory[0]]);
@@ -161,6 +161,10 @@ pub(super) struct Limits<T> {
 }
 
 impl Limits<f64> {
+    /// Whether there are any: without, they are ±10³⁰⁰.
+    pub fn limit(&self) -> bool {
+        self.minimum > -1e299 || self.maximum < 1e299
+    }
     /// Both, lower first.
     pub fn pair(&self) -> (f64, f64) {
         (self.minimum, self.maximum)

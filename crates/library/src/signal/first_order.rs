@@ -216,8 +216,15 @@ impl Physics for FirstOrder {
         law.output[Self::OUT] = k.limits.hold(y);
     }
 
+    fn settles(k: &FirstOrderConstants<f64>) -> bool {
+        k.limits.limit()
+    }
+
     fn settle(k: &FirstOrderConstants<f64>, settle: &mut Settle<'_>) {
         settle_rate(&mut settle.state[Self::FILTERED], k.limits.pair());
+    }
+
+    fn show(k: &FirstOrderConstants<f64>, settle: &mut Settle<'_>) {
         let y = settle.state[Self::FILTERED];
         let rate = k.lag.rate(k.gain * settle.input[Self::INPUT], y);
         settle.count(Self::LIMITED, k.limits.hold_rate(y, rate) != rate);

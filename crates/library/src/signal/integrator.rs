@@ -88,15 +88,22 @@ impl Physics for Integrator {
         law.output[Self::OUT] = y;
     }
 
+    fn settles(_: &IntegratorConstants<f64>) -> bool {
+        true
+    }
+
     fn settle(k: &IntegratorConstants<f64>, settle: &mut Settle<'_>) {
+        let y = &mut settle.state[Self::INTEGRAL];
+        settle_rate(y, k.limits.pair());
         if is_true(settle.input[Self::RESET]) {
-            settle.state[Self::INTEGRAL] = k.start;
-            return;
+            *y = k.start;
         }
-        settle_rate(&mut settle.state[Self::INTEGRAL], k.limits.pair());
+    }
+
+    fn show(k: &IntegratorConstants<f64>, settle: &mut Settle<'_>) {
         let rate = k.gain * settle.input[Self::INPUT];
         let held = k.limits.hold_rate(settle.state[Self::INTEGRAL], rate) != rate;
-        settle.count(Self::LIMITED, held);
+        settle.count(Self::LIMITED, held && !is_true(settle.input[Self::RESET]));
     }
 
     fn start<T: Num>(k: &IntegratorConstants<T>, io: &mut Step<'_, T>) {

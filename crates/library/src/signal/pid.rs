@@ -209,7 +209,7 @@ impl Physics for Pid {
         law.output[Self::OUT] = out;
     }
 
-    fn settle(k: &PidConstants<f64>, settle: &mut Settle<'_>) {
+    fn show(k: &PidConstants<f64>, settle: &mut Settle<'_>) {
         let (reference, measured) = (settle.input[Self::REFERENCE], settle.input[Self::MEASURED]);
         let (error, d) = k.signals(reference, measured);
         let rest = k.rest(error, d, settle.state[Self::SMOOTHED]);

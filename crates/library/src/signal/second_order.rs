@@ -92,13 +92,19 @@ impl Physics for SecondOrder {
         (law.rate[Self::FILTERED], law.rate[Self::VELOCITY]) = hold_motion(y, v, a, range, fade);
     }
 
+    fn settles(k: &SecondOrderConstants<f64>) -> bool {
+        k.limits.limit()
+    }
+
     fn settle(k: &SecondOrderConstants<f64>, settle: &mut Settle<'_>) {
-        let (range, target) = (k.limits.pair(), k.gain * settle.input[Self::INPUT]);
-        let (mut y, mut v) = (settle.state[Self::FILTERED], settle.state[Self::VELOCITY]);
-        let hit = settle_motion(&mut y, &mut v, range);
-        (settle.state[Self::FILTERED], settle.state[Self::VELOCITY]) = (y, v);
-        let a = k.acceleration(target, y, v);
-        settle.count(Self::LIMITED, hit || hold_motion(y, v, a, range, 0.0) != (v, a));
+        settle_motion(settle.state, [Self::FILTERED, Self::VELOCITY], k.limits.pair());
+    }
+
+    fn show(k: &SecondOrderConstants<f64>, settle: &mut Settle<'_>) {
+        let (y, v) = (settle.state[Self::FILTERED], settle.state[Self::VELOCITY]);
+        let a = k.acceleration(k.gain * settle.input[Self::INPUT], y, v);
+        let held = hold_motion(y, v, a, k.limits.pair(), 0.0) != (v, a);
+        settle.count(Self::LIMITED, held);
     }
 
     // The step finds the limits by itself.

@@ -340,7 +340,7 @@ impl CylinderConstants<f64> {
         self.chambers * chamber::SIZE + EXTRA
     }
 
-    fn settle(&self, settle: &mut Settle<'_>) {
+    fn show(&self, settle: &mut Settle<'_>) {
         let vapour = self.chamber.vapour_pressure();
         let cavitated = settle.state[..self.chambers].iter().any(|&pressure| pressure < vapour);
         settle.count(CAVITATED, cavitated);
@@ -624,8 +624,8 @@ macro_rules! cylinder_physics {
             fn law<T: Num>(k: &CylinderConstants<T>, law: &mut Law<'_, T>) {
                 k.law(law);
             }
-            fn settle(k: &CylinderConstants<f64>, settle: &mut Settle<'_>) {
-                k.settle(settle);
+            fn show(k: &CylinderConstants<f64>, settle: &mut Settle<'_>) {
+                k.show(settle);
             }
             fn volumes(k: &CylinderConstants<f64>) -> Vec<(usize, f64)> {
                 k.volumes()

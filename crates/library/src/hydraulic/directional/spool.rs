@@ -108,23 +108,33 @@ impl SpoolData {
 }
 
 impl Spool<f64> {
+    /// Whether stops or hysteresis ask for [`Spool::settle`]. A well-damped spool meets no stop: what
+    /// its filter makes of commands within the stroke stays within it.
+    pub fn settles(&self) -> bool {
+        let swings = self.two_delta_omega < 2.0 * self.omega || self.has_max_rate;
+        self.half_hysteresis > 0.0 || (self.dynamics == SpoolDynamics::SecondOrder && swings)
+    }
+
     /// Puts the spool back onto its stops and renews the command behind the hysteresis.
     pub fn settle(&self, settle: &mut Settle<'_>) {
+        settle.memory[COMMAND] = self.command(settle.input[SIGNAL], settle.memory[COMMAND]);
+        if self.dynamics == SpoolDynamics::SecondOrder {
+            settle_motion(settle.state, [X, V], (self.low, 1.0));
+            settle_rate(&mut settle.state[V], (-self.max_rate, self.max_rate));
+        } else {
+            settle_rate(&mut settle.state[X], (self.low, 1.0));
+        }
+    }
+
+    /// Renews the position of a spool that follows at once, and counts limits.
+    pub fn show(&self, settle: &mut Settle<'_>) {
         let command = self.command(settle.input[SIGNAL], settle.memory[COMMAND]);
         settle.memory[COMMAND] = command;
-        let range = (self.low, 1.0);
-        let mut limited = command < self.low || command > 1.0;
-        let (mut x, mut v) = (settle.state[X], settle.state[V]);
-        match self.dynamics {
-            SpoolDynamics::None if !self.has_max_rate => x = command.max(self.low).min(1.0),
-            SpoolDynamics::SecondOrder => {
-                limited |= settle_motion(&mut x, &mut v, range);
-                settle_rate(&mut v, (-self.max_rate, self.max_rate));
-            }
-            _ => limited |= settle_rate(&mut x, range),
+        let target = Num::clamp(command, self.low, 1.0);
+        if self.dynamics == SpoolDynamics::None && !self.has_max_rate {
+            settle.state[X] = target;
         }
-        (settle.state[X], settle.state[V]) = (x, v);
-        settle.count(LIMITED, limited);
+        settle.count(LIMITED, command != target);
     }
 }
 

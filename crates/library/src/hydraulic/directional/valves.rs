@@ -406,6 +406,12 @@ macro_rules! directional_valve {
             fn law<T: Num>(k: &ValveConstants<T>, law: &mut Law<'_, T>) {
                 k.law(&$ends, law);
             }
+            fn settles(k: &ValveConstants<f64>) -> bool {
+                k.spool.settles()
+            }
+            fn show(k: &ValveConstants<f64>, settle: &mut Settle<'_>) {
+                k.spool.show(settle);
+            }
             fn settle(k: &ValveConstants<f64>, settle: &mut Settle<'_>) {
                 k.spool.settle(settle);
             }

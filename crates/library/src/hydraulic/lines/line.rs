@@ -61,8 +61,8 @@ macro_rules! pipe_physics {
         fn law<T: Num>(k: &Pipe<T>, law: &mut Law<'_, T>) {
             k.law(law);
         }
-        fn settle(k: &Pipe<f64>, settle: &mut Settle<'_>) {
-            k.settle(settle);
+        fn show(k: &Pipe<f64>, settle: &mut Settle<'_>) {
+            k.show(settle);
         }
         fn is_discrete(k: &Pipe<f64>) -> bool {
             k.is_discrete()

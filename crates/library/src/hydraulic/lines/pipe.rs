@@ -170,7 +170,7 @@ impl Pipe<f64> {
     }
 
     /// Renews the cavity of a lumped store.
-    pub fn settle(&self, settle: &mut Settle<'_>) {
+    pub fn show(&self, settle: &mut Settle<'_>) {
         if !self.is_store {
             return;
         }

@@ -134,7 +134,7 @@ impl Physics for Filter {
         law.output[Self::BYPASS_OPENING] = k.bypass_opening(drop);
     }
 
-    fn settle(_: &FilterConstants<f64>, settle: &mut Settle<'_>) {
+    fn show(_: &FilterConstants<f64>, settle: &mut Settle<'_>) {
         let clogging = settle.input[Self::CLOGGING];
         settle.count(Self::SATURATED, !(0.0..=MAX_CLOGGING).contains(&clogging));
     }

@@ -81,7 +81,7 @@ impl Physics for VariableOrifice {
         law.output[Self::OPENING] = share;
     }
 
-    fn settle(_: &VariableConstants<f64>, settle: &mut Settle<'_>) {
+    fn show(_: &VariableConstants<f64>, settle: &mut Settle<'_>) {
         let signal = settle.input[Self::SIGNAL];
         settle.count(Self::SATURATED, !(0.0..=1.0).contains(&signal));
     }

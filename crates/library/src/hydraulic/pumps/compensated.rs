@@ -212,8 +212,15 @@ impl Physics for PressureCompensatedPump {
         law.output[Self::SHAFT_POWER] = torque * speed;
     }
 
+    fn settles(_: &CompensatorConstants<f64>) -> bool {
+        true
+    }
+
     fn settle(k: &CompensatorConstants<f64>, settle: &mut Settle<'_>) {
         settle_rate(&mut settle.state[Self::SETTING], (k.min_setting, k.max_setting));
+    }
+
+    fn show(k: &CompensatorConstants<f64>, settle: &mut Settle<'_>) {
         settle.count(LIMITED, settle.state[Self::SETTING] >= k.max_setting);
     }
 

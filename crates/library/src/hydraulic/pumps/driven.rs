@@ -161,7 +161,7 @@ impl Physics for VariablePump {
         let speed = law.input[Self::SPEED];
         k.law(law, k.displacement * setting, speed);
     }
-    fn settle(k: &PumpConstants<f64>, settle: &mut Settle<'_>) {
+    fn show(k: &PumpConstants<f64>, settle: &mut Settle<'_>) {
         count_limited_setting(settle, Self::SETTING, k.low);
     }
     #[inline]

@@ -30,7 +30,7 @@ macro_rules! shaft_machine {
                 $(displacement = displacement * law.input[Self::$setting].clamp(k.low, T::one());)?
                 k.law(law, displacement, $way);
             }
-            $(fn settle(k: &ShaftMachine<f64>, settle: &mut Settle<'_>) {
+            $(fn show(k: &ShaftMachine<f64>, settle: &mut Settle<'_>) {
                 count_limited_setting(settle, Self::$setting, k.low);
             })?
             fn start<T: Num>(k: &ShaftMachine<T>, io: &mut Step<'_, T>) {

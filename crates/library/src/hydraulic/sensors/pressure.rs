@@ -48,7 +48,7 @@ impl Physics for PressureSensor {
         law.output[Self::OUT] = if k.has_lag { filtered } else { pressure };
     }
 
-    fn settle(k: &SensorConstants<f64>, settle: &mut Settle<'_>) {
+    fn show(k: &SensorConstants<f64>, settle: &mut Settle<'_>) {
         if !k.has_lag {
             settle.state[Self::FILTERED] = settle.effort[Self::PORT];
         }

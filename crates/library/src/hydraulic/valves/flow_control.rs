@@ -281,11 +281,14 @@ impl Physics for FlowControlValve {
         law.output[Self::FLOW] = outflow;
     }
 
+    fn settles(_: &FlowControlConstants<f64>) -> bool {
+        true
+    }
+
     fn settle(k: &FlowControlConstants<f64>, settle: &mut Settle<'_>) {
         settle_rate(&mut settle.state[Self::COMPENSATOR], (0.0, k.max_compensator));
-        let (mut kt, mut v) = (settle.state[Self::THROTTLE], settle.state[Self::THROTTLE_RATE]);
-        settle_motion(&mut kt, &mut v, (k.min_throttle, f64::MAX));
-        (settle.state[Self::THROTTLE], settle.state[Self::THROTTLE_RATE]) = (kt, v);
+        let range = (k.min_throttle, f64::MAX);
+        settle_motion(settle.state, [Self::THROTTLE, Self::THROTTLE_RATE], range);
     }
 
     fn volumes(k: &FlowControlConstants<f64>) -> Vec<(usize, f64)> {

@@ -148,11 +148,16 @@ impl Physics for ReliefValveSpool {
         law.output[Self::OPENING] = share;
     }
 
+    fn settles(_: &SpoolConstants<f64>) -> bool {
+        true
+    }
+
     fn settle(k: &SpoolConstants<f64>, settle: &mut Settle<'_>) {
-        let (mut x, mut v) = (settle.state[Self::LIFT], settle.state[Self::VELOCITY]);
-        settle_motion(&mut x, &mut v, (0.0, k.stroke));
-        (settle.state[Self::LIFT], settle.state[Self::VELOCITY]) = (x, v);
-        settle.count(Self::STOPPED, x >= k.stroke);
+        settle_motion(settle.state, [Self::LIFT, Self::VELOCITY], (0.0, k.stroke));
+    }
+
+    fn show(k: &SpoolConstants<f64>, settle: &mut Settle<'_>) {
+        settle.count(Self::STOPPED, settle.state[Self::LIFT] >= k.stroke);
     }
 
     #[inline]

@@ -130,7 +130,7 @@ impl Physics for ShuttleValve {
         law.output[Self::POSITION] = x;
     }
 
-    fn settle(_: &ShuttleConstants<f64>, settle: &mut Settle<'_>) {
+    fn show(_: &ShuttleConstants<f64>, settle: &mut Settle<'_>) {
         settle.memory[Self::BALL] = settle.output[Self::POSITION];
     }
 

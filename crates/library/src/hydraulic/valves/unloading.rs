@@ -107,6 +107,10 @@ impl Physics for UnloadingValve {
         law.flow[Self::PILOT] = T::zero();
     }
 
+    fn settles(_: &UnloadingConstants<f64>) -> bool {
+        true
+    }
+
     fn settle(_: &UnloadingConstants<f64>, settle: &mut Settle<'_>) {
         let position = settle.state[Self::POSITION];
         if position > OPEN {

@@ -195,7 +195,7 @@ impl Physics for Accumulator {
         law.output[Self::GAS_PRESSURE] = k.gas(law.state[Self::OIL_VOLUME]).0;
     }
 
-    fn settle(k: &AccumulatorConstants<f64>, settle: &mut Settle<'_>) {
+    fn show(k: &AccumulatorConstants<f64>, settle: &mut Settle<'_>) {
         let volume = settle.state[Self::OIL_VOLUME];
         settle.count(Self::STOPPED, volume < 0.0 || volume > k.full_volume);
         settle.count(Self::CAVITATED, volume < k.vapour_volume);

@@ -82,7 +82,7 @@ impl Physics for Volume {
         law.rate[Self::PRESSURE] = k.stiffness.at(shown) / k.volume * inflow;
     }
 
-    fn settle(k: &VolumeConstants<f64>, settle: &mut Settle<'_>) {
+    fn show(k: &VolumeConstants<f64>, settle: &mut Settle<'_>) {
         let missing = (k.vapour_pressure - settle.state[Self::PRESSURE]).max(0.0);
         settle.memory[Self::CAVITY] = missing * k.volume / k.stiffness.at(k.vapour_pressure);
         settle.count(Self::CAVITATED, missing > 0.0);
