@@ -3,6 +3,7 @@
 //! A solver sees a [`System`] and nothing else: no component, no unit, no file.
 
 pub mod modes;
+pub mod small;
 pub mod system;
 
 pub use system::{Pattern, System, Trouble};
