@@ -137,6 +137,9 @@ pub trait Physics: Declared {
         f64::INFINITY
     }
 
+    /// Whether [`Physics::settle`] does anything.
+    const SETTLES: bool = false;
+
     /// After a step of an integrator: puts states that ran past a stop back onto it and renews what
     /// is remembered. Only for components whose law has hard stops or memory.
     fn settle(constants: &Self::Constants<f64>, settle: &mut Settle<'_>) {

@@ -13,6 +13,8 @@ pub trait Lumped: Send + Sync {
     fn gradient(&self, law: &mut Law<'_, Gradient>);
     /// Finds what depends on what.
     fn dependence(&self, law: &mut Law<'_, Dependence>);
+    /// See [`Physics::SETTLES`].
+    fn settles(&self) -> bool;
     /// See [`Physics::settle`].
     fn settle(&self, settle: &mut Settle<'_>);
     /// See [`Physics::next_event`].
@@ -75,6 +77,9 @@ impl<M: Physics> Lumped for LawOf<M> {
     }
     fn dependence(&self, law: &mut Law<'_, Dependence>) {
         M::law(&M::lift(&self.constants, &mut Dependence::of), law);
+    }
+    fn settles(&self) -> bool {
+        M::SETTLES
     }
     fn settle(&self, settle: &mut Settle<'_>) {
         M::settle(&self.constants, settle);

@@ -492,6 +492,19 @@ codes! {
         cure: "Relax the tolerance, smooth the component that is named, or use the fixed-step solver.",
     }
 
+    NotLumped "F0907" Error {
+        title: "circuit has no lumped view",
+        means: "A solver of lumped circuits was asked for, but something in the circuit only exists in steps of the wave method, or nothing determines one of its variables without waves.",
+        cause: "A component that follows another program step by step, moving parts that meet without a mass, or an ideal source that is joined directly to a volume.",
+        cure: "Run with `solver = \"tlm\"`, or add what is missing between the components that the message names.",
+    }
+    SolverFailed "F0908" Error {
+        title: "solver gave up",
+        means: "A solver found no acceptable step. The message names the state that stands in its way, what is left of its equation, and the time. Results up to there are kept.",
+        cause: "An explicit solver with a step beyond its stability limit, a jump in a characteristic, or a tolerance tighter than the arithmetic.",
+        cure: "Take a smaller step or an implicit solver (sdirk2, rosenbrock), or treat small volumes algebraically; `fluxline stiffness` shows what limits the step.",
+    }
+
     CannotRead "F1001" Error {
         title: "file cannot be read",
         means: "The operating system refused to open or read a file. The message holds its reason.",
@@ -674,6 +687,18 @@ codes! {
         means: "A loop of signals without dynamics was opened with a delay of one step, so the result depends slightly on the step.",
         cause: "A feedback of gains, sums and limits only, in a file whose tool of origin allows that.",
         cure: "Add the dynamics that the real loop has, or check that a smaller step gives the same result.",
+    }
+    UnstableStep "W0110" Warning {
+        title: "step beyond the stability limit",
+        means: "An explicit solver is used with a step larger than the largest stable one at the start of the run; the message gives both. The run may oscillate or diverge.",
+        cause: "A small volume or a stiff spring makes the circuit faster than the step.",
+        cure: "Take the smaller step, an implicit solver, or treat small volumes algebraically.",
+    }
+    VolumeNotSmall "W0111" Warning {
+        title: "volume is not small",
+        means: "A volume is to be replaced by its steady state although it is about as slow as the rest of the circuit; the message gives both time constants.",
+        cause: "It was named in the list of small volumes, or the threshold is too large.",
+        cure: "Integrate it: take it out of the list.",
     }
     EncodingGuessed "W1301" Warning {
         title: "encoding of the file guessed",
