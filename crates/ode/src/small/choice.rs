@@ -3,7 +3,7 @@
 /// What a time constant is short against.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Reference {
-    /// A step [s]: a state that settles many times within one step cannot be followed by it anyway.
+    /// A step, s: a state that settles many times within one step cannot be followed by it anyway.
     Step(f64),
     /// The fastest of the states that would remain.
     Remaining,
@@ -14,9 +14,9 @@ pub enum Reference {
 pub struct SmallState {
     /// The state.
     pub state: usize,
-    /// −1/J_ii [s]; infinite where the state does not pull itself back.
+    /// −1/J_ii, s; infinite where the state does not pull itself back.
     pub time_constant: f64,
-    /// What it was compared with [s].
+    /// What it was compared with, s.
     pub reference: f64,
     /// time_constant/reference: what is lost by replacing it is of this order, per step or against the
     /// fastest motion that remains.

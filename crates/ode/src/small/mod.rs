@@ -90,23 +90,23 @@ pub enum InnerMethod {
 pub struct Settings {
     /// Where fast values come from.
     pub strategy: SmallVolumes,
-    /// The artificial volume of pseudo-time [m³]; the published one is 1e-3. None: chosen anew for
+    /// The artificial volume of pseudo-time, m³; the published one is 1e-3. None: chosen anew for
     /// every inner step so that the step goes about as far as the method can towards balance.
     pub pseudo_volume: Option<f64>,
-    /// The step of pseudo-time [s].
+    /// The step of pseudo-time, s.
     pub inner_step: f64,
     /// How pseudo-time is integrated.
     pub inner_method: InnerMethod,
-    /// Change of pressure per inner step below which it counts as steady [Pa].
+    /// Change of pressure per inner step below which it counts as steady, Pa.
     pub tolerance_high: f64,
-    /// The same for pressures below [`Settings::low_pressure_limit`] [Pa].
+    /// The same for pressures below [`Settings::low_pressure_limit`], Pa.
     pub tolerance_low: f64,
-    /// What a low pressure is [Pa].
+    /// What a low pressure is, Pa.
     pub low_pressure_limit: f64,
-    /// The most pseudo-time that is spent before one main step [s]; what is reached by then is used,
+    /// The most pseudo-time that is spent before one main step, s; what is reached by then is used,
     /// and counted in [`Work::unfinished`].
     pub longest_inner_time: f64,
-    /// Newton's correction below which a balance counts as solved [Pa]: far below any pressure that
+    /// Newton's correction below which a balance counts as solved, Pa: far below any pressure that
     /// matters, and since convergence is quadratic, the error left is far below this.
     pub balance_tolerance: f64,
     /// The most iterations for one balance.

@@ -11,7 +11,7 @@ use crate::{Pattern, System, Trouble};
 pub struct Fast {
     /// Its number in the whole system.
     pub state: usize,
-    /// The volume whose pressure it is [m³]: pseudo-time divides it by the artificial one.
+    /// The volume whose pressure it is, m³: pseudo-time divides it by the artificial one.
     pub volume: f64,
 }
 
@@ -107,6 +107,7 @@ pub struct Reduced<S> {
     block: Vec<f64>,
     column: Vec<f64>,
     pivots: Vec<usize>,
+    chosen: Vec<usize>,
     balance: Balance,
     pseudo: Pseudo,
     work: Work,
@@ -209,6 +210,7 @@ impl<S: System> Reduced<S> {
             block: vec![0.0; largest * largest],
             column: vec![0.0; fast.len()],
             pivots: vec![0; largest],
+            chosen: Vec::with_capacity(slow.len()),
             balance: Balance::new(largest),
             pseudo: Pseudo::new(largest),
             work: Work::default(),
@@ -273,7 +275,7 @@ impl<S: System> Reduced<S> {
         self.is_prepared = false;
     }
 
-    /// The volume of a fast state has changed [m³].
+    /// The volume of a fast state has changed, m³.
     pub fn set_volume(&mut self, state: usize, volume: f64) {
         let groups = self.groups.iter_mut().flat_map(|group| &mut group.fast);
         for fast in self.fast.iter_mut().chain(groups).filter(|fast| fast.state == state) {
@@ -439,10 +441,9 @@ impl<S: System> System for Reduced<S> {
         rates: &mut [f64],
     ) -> Result<(), Trouble> {
         self.set_fast(time, x)?;
-        for (rate, &number) in rates.iter_mut().zip(which) {
-            let state = [self.slow[number]];
-            self.base.some_rates(time, &self.whole, &state, std::slice::from_mut(rate))?;
-        }
+        self.chosen.clear();
+        self.chosen.extend(which.iter().map(|&number| self.slow[number]));
+        self.base.some_rates(time, &self.whole, &self.chosen, rates)?;
         for number in 0..self.neighbours.len() {
             let slow = self.neighbours[number].slow;
             if let Some(place) = which.iter().position(|&state| state == slow)
