@@ -14,6 +14,7 @@ mod norm;
 pub mod rosenbrock;
 pub mod sdirk2;
 pub mod solver;
+pub mod small;
 pub mod system;
 
 pub use drive::{Driver, Ending, Observer, Samples, integrate};
