@@ -92,8 +92,8 @@ impl<'p> View<'p> {
     /// The lumped view of a plan, at its start.
     pub fn of(plan: &'p Plan) -> Result<Self, Diagnostic> {
         let parts = build::parts(plan)?;
-        let schedule =
-            schedule::schedule(&parts.graph).map_err(|places| undetermined(plan, &parts, &places))?;
+        let schedule = schedule::schedule(&parts.graph)
+            .map_err(|places| undetermined(plan, &parts, &places))?;
         let layout = &parts.layout;
         let pattern = sparsity::pattern(&parts.graph, &schedule, layout);
         let sweeps = sparsity::sweeps(&pattern);
@@ -106,8 +106,7 @@ impl<'p> View<'p> {
         let size = (layout.size + schedule.scratch) as usize;
         let mut values = vec![0.0; size];
         for (component, block) in layout.blocks.iter().enumerate() {
-            values[block.range()]
-                .copy_from_slice(&build::initial_values(plan, component, block));
+            values[block.range()].copy_from_slice(&build::initial_values(plan, component, block));
         }
         let states = layout
             .states

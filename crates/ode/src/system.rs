@@ -72,6 +72,13 @@ pub trait System {
         f64::INFINITY
     }
 
+    /// Whether f depends on x alone from `time` to the next event: spares the Rosenbrock method its
+    /// evaluation for ∂f/∂t.
+    fn is_autonomous(&self, time: f64) -> bool {
+        let _ = time;
+        false
+    }
+
     /// Called after every step that is kept: puts states back onto stops, renews what is remembered.
     /// True when the future is no longer the smooth continuation of the past.
     fn settle(&mut self, time: f64, x: &mut [f64]) -> bool {
