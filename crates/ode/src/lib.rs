@@ -13,6 +13,7 @@ mod newton;
 mod norm;
 pub mod rosenbrock;
 pub mod sdirk2;
+pub mod small;
 pub mod solver;
 pub mod system;
 
