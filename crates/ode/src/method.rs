@@ -1,5 +1,7 @@
 //! The methods by name, and their settings.
 
+use crate::bdf::Bdf;
+use crate::dormand_prince::DormandPrince;
 use crate::explicit::{Explicit, Tableau};
 use crate::modified_heun::ModifiedHeun;
 use crate::rosenbrock::Rosenbrock;
@@ -24,6 +26,10 @@ pub enum Method {
     Sdirk2,
     /// Rosenbrock, linearly implicit, L-stable, adaptive, order 4.
     Rosenbrock,
+    /// Backward differences, implicit, adaptive, orders 1 to 5.
+    Bdf,
+    /// Dormand and Prince's Runge–Kutta method, explicit, adaptive, order 5.
+    AdaptiveExplicit,
 }
 
 impl Method {
@@ -40,17 +46,19 @@ impl Method {
             Self::Rk4 => "rk4",
             Self::Sdirk2 => "sdirk2",
             Self::Rosenbrock => "rosenbrock",
+            Self::Bdf => "bdf",
+            Self::AdaptiveExplicit => "adaptive-explicit",
         }
     }
 
     /// Whether steps are chosen by tolerance.
     pub fn is_adaptive(self) -> bool {
-        matches!(self, Self::Rosenbrock)
+        matches!(self, Self::Rosenbrock | Self::Bdf | Self::AdaptiveExplicit)
     }
 
     /// Whether the step is limited by the fastest time constant.
     pub fn is_explicit(self) -> bool {
-        matches!(self, Self::Euler | Self::Heun | Self::Rk4)
+        matches!(self, Self::Euler | Self::Heun | Self::Rk4 | Self::AdaptiveExplicit)
     }
 }
 
@@ -143,5 +151,7 @@ pub fn build(method: Method, system: &dyn System, options: &Options) -> Box<dyn 
         Method::ModifiedHeun => Box::new(ModifiedHeun::new(system, options.step)),
         Method::Sdirk2 => Box::new(Sdirk2::new(system, options)),
         Method::Rosenbrock => Box::new(Rosenbrock::new(system, options)),
+        Method::Bdf => Box::new(Bdf::new(system, options)),
+        Method::AdaptiveExplicit => Box::new(DormandPrince::new(system, options)),
     }
 }

@@ -10,6 +10,7 @@
 //! step that is too long overshoot; the estimate sees it and the step is shortened.
 
 use crate::explicit::part_of_step;
+use crate::first_step::{Start, first_step};
 use crate::matrix::Shifted;
 use crate::method::Options;
 use crate::norm::{Scale, end_of_step, not_finite};
@@ -138,33 +139,6 @@ impl Rosenbrock {
         }
     }
 
-    /// A first step from the sizes of x, x' and x'' (Hairer, Nørsett & Wanner, Solving ODEs I, II.4).
-    fn first_step(
-        &mut self,
-        system: &mut dyn System,
-        time: f64,
-        x: &[f64],
-        limit: f64,
-    ) -> Result<f64, Trouble> {
-        let (size, _) = self.scale.worst(x, x);
-        let (speed, _) = self.scale.worst(&self.rates, x);
-        let guess = if size < 1e-5 || speed < 1e-5 { 1e-6 } else { 0.01 * size / speed };
-        let guess = guess.min(limit - time).min(self.max_step);
-        for i in 0..x.len() {
-            self.stage[i] = x[i] + guess * self.rates[i];
-        }
-        // Within the step, so never past the limit.
-        system.rates(time + 0.5 * guess, &self.stage, &mut self.slope)?;
-        self.work.evaluations += 1;
-        for i in 0..x.len() {
-            self.slope[i] = (self.slope[i] - self.rates[i]) / guess;
-        }
-        let (bend, _) = self.scale.worst(&self.slope, x);
-        let fastest = speed.max(bend.sqrt());
-        let step = if fastest <= 1e-15 { 1e-3 } else { 0.01f64.powf(0.25) / fastest };
-        Ok(step.min(100.0 * guess))
-    }
-
     /// One attempt from `x`: leaves the end in `stage`, returns the estimate of the error.
     fn attempt(
         &mut self,
@@ -277,7 +251,11 @@ impl Solver for Rosenbrock {
         let shortest = self.min_step.max(16.0 * f64::EPSILON * time.abs());
         let mut step = match self.proposal {
             Some(step) => step,
-            None => self.first_step(system, time, x, limit).map_err(trouble)?,
+            None => {
+                let Self { scale, work, stage, slope, rates, max_step, .. } = &mut *self;
+                let start = Start { time, limit, max_step: *max_step, order: 3, x, rates };
+                first_step(system, scale, &start, work, stage, slope).map_err(trouble)?
+            }
         }
         .min(self.max_step)
         .max(shortest);

@@ -49,6 +49,7 @@ fn implicit_methods_keep_the_asked_accuracy_at_a_fraction_of_the_work() {
             (Method::Sdirk2, Options { step: 1e-4, ..Options::default() }, 500.0, 27.0),
             (Method::Sdirk2, Options { step: 1e-3, ..Options::default() }, 3e3, 300.0),
             (Method::Rosenbrock, Options::default(), 300.0, 500.0),
+            (Method::Bdf, Options::default(), 300.0, 500.0),
         ] {
             let (pressures, work) = run(method, &options, 1e-5, seed);
             let error = root_mean_square(&pressures, &truth);
@@ -68,6 +69,7 @@ fn a_volume_of_a_cubic_millimetre_is_no_obstacle() {
             (Method::Sdirk2, 1e-4, 500.0),
             (Method::Sdirk2, 1e-3, 3e3),
             (Method::Rosenbrock, 0.0, 300.0),
+            (Method::Bdf, 0.0, 300.0),
         ] {
             let (pressures, work) = run(method, &Options { step, ..Options::default() }, volume, 1);
             let error = root_mean_square(&pressures, &truth);
