@@ -14,7 +14,7 @@ use crate::first_step::{Start, first_step};
 use crate::matrix::Shifted;
 use crate::method::Options;
 use crate::norm::{Scale, end_of_step, not_finite};
-use crate::solver::{Failure, FailureKind, Solver, Work};
+use crate::solver::{Failure, FailureKind, Solver, Work, left_of};
 use crate::system::{System, Trouble};
 
 const GAMMA: f64 = 0.25;
@@ -170,7 +170,7 @@ impl Rosenbrock {
                 if let Some(state) = not_finite(&self.stage) {
                     return Err(Refusal::NotFinite(state));
                 }
-                let at = if ALPHA[k] == 1.0 { end.next_down() } else { time + ALPHA[k] * step };
+                let at = if ALPHA[k] == 1.0 { left_of(time, end) } else { time + ALPHA[k] * step };
                 system.rates(at, &self.stage, &mut self.slope)?;
                 self.work.evaluations += 1;
             }

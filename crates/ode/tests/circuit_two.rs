@@ -58,9 +58,10 @@ fn advpds(inner_method: InnerMethod, inner_step: f64) -> Settings {
     Settings { inner_method, inner_step, ..Settings::with(SmallVolumes::AdvPds) }
 }
 
-/// Two seconds with a change of every input, against RK4 at 2.5e-7 s. The bars are those of the long
-/// comparison below, whose medians over ten runs of 40.5 s are 2.5e4 Pa with Euler or RK4 inside and
-/// 5.7e3 Pa with modified Heun (published: 1.06e4, 1.08e4 and 6.8e3); jumps are as dense here.
+/// Two seconds with a change of every input, against RK4 at 2.5e-7 s. Published are 1.06e4 Pa with
+/// Euler inside, 1.08e4 Pa with RK4 and 6.8e3 Pa with modified Heun, for inputs that are not; for inputs
+/// like these an independent program gives medians of 2.5e4, 2.5e4 and 5.7e3 Pa, and the runs of the long
+/// comparison below lie between 2.2e4 and 3.3e4 and between 5.3e3 and 7.9e3 Pa.
 #[test]
 fn errors_of_pseudo_time_are_those_published_and_a_balance_has_less() {
     let circuit = || CircuitTwo::new(1, 1e-5);
