@@ -14,7 +14,7 @@ use crate::first_step::{Start, first_step};
 use crate::matrix::Shifted;
 use crate::method::Options;
 use crate::norm::{Scale, not_finite};
-use crate::solver::{Failure, FailureKind, Solver, Work};
+use crate::solver::{Failure, FailureKind, Solver, Work, left_of};
 use crate::system::{System, Trouble};
 
 const HIGHEST: usize = 5;
@@ -313,7 +313,7 @@ impl Solver for Bdf {
                 }
             }
             let tried = end - time;
-            let late = end.next_down();
+            let late = left_of(time, end);
             self.predict();
             let c = tried / alpha(self.order);
             let mut refusal = None;

@@ -9,7 +9,7 @@ use crate::explicit::part_of_step;
 use crate::first_step::{Start, first_step};
 use crate::method::Options;
 use crate::norm::{Scale, end_of_step, not_finite};
-use crate::solver::{Failure, FailureKind, Solver, Work};
+use crate::solver::{Failure, FailureKind, Solver, Work, left_of};
 use crate::system::{System, Trouble};
 
 const C: [f64; 7] = [0.0, 0.2, 0.3, 0.8, 8.0 / 9.0, 1.0, 1.0];
@@ -114,7 +114,7 @@ impl DormandPrince {
             if let Some(state) = not_finite(&self.stage) {
                 return Ok((f64::INFINITY, state));
             }
-            let at = if C[stage] == 1.0 { end.next_down() } else { time + C[stage] * step };
+            let at = if C[stage] == 1.0 { left_of(time, end) } else { time + C[stage] * step };
             system.rates(at, &self.stage, &mut self.k[stage])?;
             self.work.evaluations += 1;
         }
