@@ -99,7 +99,7 @@ impl FromStr for Method {
 /// Settings of solvers. A method reads those that concern it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Options {
-    /// h — step of the methods that keep to a grid [s], default 1e-4: a tenth of the millisecond in
+    /// h — step of the methods that keep to a grid, in s, default 1e-4: a tenth of the millisecond in
     /// which valves and chambers of ordinary circuits answer.
     pub step: f64,
     /// Error allowed per step relative to the state, default 1e-5: on the flow control valve of
@@ -108,12 +108,12 @@ pub struct Options {
     pub relative_tolerance: f64,
     /// Error allowed per step near zero, in units of [`System::nominal`], default 1e-4.
     pub absolute_tolerance: f64,
-    /// Longest step of an adaptive method [s], default unlimited.
+    /// Longest step of an adaptive method, in s, default unlimited.
     pub max_step: f64,
-    /// Shortest step of an adaptive method [s], default 1e-15; rounding of the time sets a bound of
+    /// Shortest step of an adaptive method, in s, default 1e-15; rounding of the time sets a bound of
     /// its own.
     pub min_step: f64,
-    /// First step of an adaptive method [s]; without it the method chooses.
+    /// First step of an adaptive method, in s; without it the method chooses.
     pub first_step: Option<f64>,
     /// How far below the tolerances Newton's method solves, default 0.1: errors of the solution must
     /// not be seen among those of the step.
