@@ -40,6 +40,8 @@ pub struct Session {
     pub sources: SourceMap,
     /// Warnings found on the way.
     pub warnings: Diagnostics,
+    /// Why the wave method, where the choice was left open.
+    pub choice: Option<String>,
 }
 
 /// Waves in fixed or variable steps, or a solver of the lumped view.
@@ -230,10 +232,12 @@ impl Session {
         };
         check_names(&circuit, &plan.variables, Known::All, &mut problems);
         warn_unused_signals(&circuit, &plan, &mut problems);
+        let mut choice = None;
         let engine = match circuit.run.step_control {
             _ if circuit.solver.method != SolverKind::Tlm => {
-                problems.take(lumped(&circuit, plan)).map(|(engine, warnings)| {
+                problems.take(lumped(&circuit, plan)).map(|(engine, why, warnings)| {
                     problems.absorb(warnings);
+                    choice = why;
                     engine
                 })
             }
@@ -248,7 +252,7 @@ impl Session {
         };
         match engine {
             Some(engine) if !problems.has_errors() => {
-                Ok(Self { registry, name, circuit, engine, sources, warnings: problems })
+                Ok(Self { registry, name, circuit, engine, sources, warnings: problems, choice })
             }
             _ => fail(problems, sources),
         }
@@ -556,7 +560,10 @@ impl Session {
 }
 
 /// The engine of a circuit that is to be seen without waves, and what speaks against the choice.
-fn lumped(circuit: &Circuit, plan: Plan) -> Result<(Engine, Diagnostics), Diagnostic> {
+fn lumped(
+    circuit: &Circuit,
+    plan: Plan,
+) -> Result<(Engine, Option<String>, Diagnostics), Diagnostic> {
     let settings = &circuit.solver;
     if circuit.run.step_control == StepControl::Variable {
         let message = "a variable step belongs to the wave method";
@@ -576,11 +583,11 @@ fn lumped(circuit: &Circuit, plan: Plan) -> Result<(Engine, Diagnostics), Diagno
         (method, why) = (choice.method, Some(choice.why));
     }
     if method == SolverKind::Tlm {
-        return Ok((Engine::Fixed(Box::new(plan)), Diagnostics::new()));
+        return Ok((Engine::Fixed(Box::new(plan)), why, Diagnostics::new()));
     }
     let setup = setup::set_up(View::of(&plan)?, method, settings, plan.step)?;
     let Setup { small, warnings, .. } = setup;
-    Ok((Engine::Lumped(Box::new(plan), Solver { method, why, small }), warnings))
+    Ok((Engine::Lumped(Box::new(plan), Solver { method, why, small }), None, warnings))
 }
 
 fn lower(text: &str) -> String {

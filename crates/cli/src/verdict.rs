@@ -87,6 +87,9 @@ impl Report<'_> {
                 "computed in",
                 format!("{} ({speed} × real time)", wall(completed.wall.as_secs_f64())),
             );
+            if let Some(why) = &session.choice {
+                line("solver", format!("tlm: {why}"));
+            }
             let worst = |found: &Option<(Named, f64)>, unit: &str| {
                 found.as_ref().map(|(worst, at)| {
                     format!(

@@ -183,10 +183,10 @@ pub struct SolverSettings {
     #[parameter(default = "tlm")]
     pub method: SolverKind,
     /// – — error allowed per step relative to the state, where the step follows tolerances [–]
-    #[parameter(default = 1e-4, min = ">0", max = "0.1")]
+    #[parameter(default = 1e-5, min = ">0", max = "0.1")]
     pub relative_tolerance: f64,
     /// – — error allowed per step near zero, in units of the size of change that matters (1 bar, 1 mm, 10 mm/s …) [–]
-    #[parameter(default = 1e-3, min = ">0")]
+    #[parameter(default = 1e-4, min = ">0")]
     pub absolute_tolerance: f64,
     /// – — longest step, where the step follows tolerances; unlimited when not given [s]
     #[parameter(min = ">0 s")]

@@ -44,10 +44,10 @@ pub struct Choice {
 }
 
 fn seconds(time: f64) -> String {
-    Quantity::new(time, Dimension::TIME).to_string()
+    format!("{:.4}", Quantity::new(time, Dimension::TIME))
 }
 
-/// The method of a setting; none for the wave method.
+/// The method of a setting; none for the wave method and for an open choice.
 pub fn method_of(kind: SolverKind) -> Option<Method> {
     match kind {
         SolverKind::Tlm | SolverKind::Auto => None,
@@ -57,12 +57,8 @@ pub fn method_of(kind: SolverKind) -> Option<Method> {
         SolverKind::Rk4 => Some(Method::Rk4),
         SolverKind::Sdirk2 => Some(Method::Sdirk2),
         SolverKind::Rosenbrock => Some(Method::Rosenbrock),
-        #[cfg(feature = "diffsol")]
         SolverKind::Bdf => Some(Method::Bdf),
-        #[cfg(feature = "diffsol")]
-        SolverKind::AdaptiveExplicit => Some(Method::Tsit45),
-        #[cfg(not(feature = "diffsol"))]
-        SolverKind::Bdf | SolverKind::AdaptiveExplicit => None,
+        SolverKind::AdaptiveExplicit => Some(Method::AdaptiveExplicit),
     }
 }
 
@@ -159,10 +155,10 @@ pub fn set_up<'p>(
         kind => (kind, None),
     };
     let Some(method) = method_of(kind) else {
-        let message = "this build of Fluxline has no BDF and no adaptive explicit solver";
+        let message = "the wave method does not see the lumped view";
         return Err(Diagnostic::error(Code::UnknownSetting, message)
             .on(Place::setting("solver.method"))
-            .help("take `rosenbrock`, or build with the feature `diffsol`"));
+            .help("take a solver of lumped circuits, such as `sdirk2`"));
     };
     let mut warnings = Diagnostics::new();
     let options = Options {
