@@ -131,6 +131,9 @@ impl System for Machine<'_> {
     fn next_event(&self, time: f64) -> f64 {
         self.system().next_event(time)
     }
+    fn is_autonomous(&self, time: f64) -> bool {
+        self.system().is_autonomous(time)
+    }
     fn settle(&mut self, time: f64, x: &mut [f64]) -> bool {
         self.system_mut().settle(time, x)
     }

@@ -14,6 +14,7 @@ use fluxline_core::plan::Plan;
 use fluxline_core::state::State;
 use fluxline_diagnostics::Diagnostic;
 use fluxline_ode::{Pattern, System, Trouble};
+use std::cell::Cell;
 
 /// A state of the lumped view.
 #[derive(Clone, Debug, PartialEq)]
@@ -71,6 +72,10 @@ pub struct View<'p> {
     /// Flows over the edge of the circuit, and the sign that makes inflow positive.
     edge: Vec<(Place, f64)>,
     shown: Vec<f64>,
+    /// Signal components that nothing drives.
+    sources: Vec<u32>,
+    /// From, until, and whether all sources stand still there.
+    steadiness: Cell<(f64, f64, bool)>,
     /// Gradients no longer hold what is given between steps.
     is_stale: bool,
     /// Time for which all values hold.
@@ -172,6 +177,14 @@ impl<'p> View<'p> {
                 Some((layout.blocks[end.component as usize].flow(end.port), sign))
             })
             .collect();
+        let sources = (0..parts.laws.len() as u32)
+            .filter(|&c| {
+                let declaration = plan.variables.entries[c as usize].declaration;
+                declaration.causality == Causality::S
+                    && declaration.ports.is_empty()
+                    && !parts.discrete[c as usize]
+            })
+            .collect();
         let has_ticks = !discrete.is_empty() || plan.thermal.is_some();
         let mut view = Self {
             ops: schedule.items.iter().map(|item| item.op.clone()).collect(),
@@ -196,6 +209,8 @@ impl<'p> View<'p> {
             counting,
             edge,
             shown: Vec::new(),
+            sources,
+            steadiness: Cell::new((f64::INFINITY, f64::NEG_INFINITY, false)),
             is_stale: true,
             valid_at: None,
             parts,
@@ -262,6 +277,7 @@ impl<'p> View<'p> {
     fn changed(&mut self) {
         self.is_stale = true;
         self.valid_at = None;
+        self.steadiness.set((f64::INFINITY, f64::NEG_INFINITY, false));
     }
 
     /// Gradients keep what does not change during a step.
@@ -823,6 +839,33 @@ impl System for View<'_> {
             next = next.min(tick);
         }
         next
+    }
+
+    fn is_autonomous(&self, time: f64) -> bool {
+        if !self.parts.lines.ends.is_empty() {
+            return false;
+        }
+        let (from, until, steady) = self.steadiness.get();
+        if time >= from && time < until {
+            return steady;
+        }
+        // Sources of signals are what reads the clock: do they stand still until the next event?
+        let event = self.next_event(time);
+        let span = (event - time).min(1.0);
+        let steady = self.sources.iter().all(|&component| {
+            let block = &self.parts.layout.blocks[component as usize];
+            let Some(law) = &self.parts.laws[component as usize] else { return true };
+            let local = Block { begin: 0, ..*block };
+            let at = |share: f64| {
+                let mut copy = self.values[block.range()].to_vec();
+                frame::evaluate(&mut copy, &local, law.as_ref(), time + share * span);
+                copy[local.output(0) as usize..local.state(0) as usize].to_vec()
+            };
+            let now = at(0.0);
+            [0.137, 0.311, 0.728].into_iter().all(|share| at(share) == now)
+        });
+        self.steadiness.set((time, event, steady));
+        steady
     }
 
     fn settle(&mut self, time: f64, x: &mut [f64]) -> bool {
