@@ -4,7 +4,7 @@
 //! interval, so that saving, restoring, lanes and threads change nothing.
 
 use super::block::memoryless;
-use super::time::interval;
+use super::time::{interval, next_in_period};
 use fluxline_core::component::Refusal;
 use fluxline_core::number::Num;
 use fluxline_core::{Constants, component};
@@ -99,8 +99,13 @@ pub struct NoiseConstants<T> {
     seed: T,
 }
 
-memoryless!(RandomLevels: LevelConstants);
-memoryless!(Noise: NoiseConstants);
+memoryless!(RandomLevels: LevelConstants, events);
+memoryless!(Noise: NoiseConstants, events);
+
+/// The next draw; there have been draws before t = 0, too.
+fn next_draw(time: f64, frequency: f64) -> f64 {
+    next_in_period(time, (0.0, 1.0 / frequency), f64::NEG_INFINITY, &[0.0])
+}
 
 impl RandomLevels {
     fn constants(&self) -> Result<LevelConstants<f64>, Refusal> {
@@ -110,6 +115,9 @@ impl RandomLevels {
             start: self.start,
             seed: self.seed as f64,
         })
+    }
+    fn event_after(k: &LevelConstants<f64>, time: f64) -> f64 {
+        next_draw(time, k.frequency)
     }
     #[inline(always)]
     fn value<T: Num>(k: &LevelConstants<T>, time: f64, u: impl Fn(usize) -> T) -> T {
@@ -127,6 +135,9 @@ impl Noise {
             frequency: 1.0 / self.sample_time,
             seed: self.seed as f64,
         })
+    }
+    fn event_after(k: &NoiseConstants<f64>, time: f64) -> f64 {
+        next_draw(time, k.frequency)
     }
     #[inline(always)]
     fn value<T: Num>(k: &NoiseConstants<T>, time: f64, u: impl Fn(usize) -> T) -> T {

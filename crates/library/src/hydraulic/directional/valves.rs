@@ -10,7 +10,7 @@
 
 use super::edges::{EdgeLaw, MAX_PORTS, Network};
 use super::spool::{Spool, SpoolData, SpoolDynamics};
-use fluxline_core::component::{Environment, Law, Physics, Refusal, Step};
+use fluxline_core::component::{Environment, Law, Physics, Refusal, Settle, Step};
 use fluxline_core::number::{Mask, Num};
 use fluxline_core::{Constants, choice, component};
 
@@ -466,6 +466,15 @@ macro_rules! directional_valve {
             }
             fn law<T: Num>(k: &ValveConstants<T>, law: &mut Law<'_, T>) {
                 k.law(&$ends, law);
+            }
+            fn settles(k: &ValveConstants<f64>) -> bool {
+                k.spool.settles()
+            }
+            fn show(k: &ValveConstants<f64>, settle: &mut Settle<'_>) {
+                k.spool.show(settle);
+            }
+            fn settle(k: &ValveConstants<f64>, settle: &mut Settle<'_>) {
+                k.spool.settle(settle);
             }
             #[inline]
             fn step<T: Num>(k: &ValveConstants<T>, io: &mut Step<'_, T>) {
