@@ -498,8 +498,12 @@ impl Session {
                     .help(format!("reduce the step: --step \"{}\"", time(plan.step / 2.0)))
             }
             Ended::Failed(found) => {
-                let mut message =
-                    format!("`{}` gave up at t = {}: {}", found.solver, time(found.time), found.what);
+                let mut message = format!(
+                    "`{}` gave up at t = {}: {}",
+                    found.solver,
+                    time(found.time),
+                    found.what
+                );
                 if let Some((_, name, unit)) = &found.state {
                     message.push_str(&format!("; worst is `{name}`"));
                     if let Some((residual, allowed)) = found.residual {
@@ -575,10 +579,9 @@ fn lumped(
     if method == SolverKind::Auto {
         let choice = match View::of(&plan) {
             Ok(mut view) => setup::choose(&mut view, plan.step),
-            Err(problem) => setup::Choice {
-                method: SolverKind::Tlm,
-                why: problem.message().to_owned(),
-            },
+            Err(problem) => {
+                setup::Choice { method: SolverKind::Tlm, why: problem.message().to_owned() }
+            }
         };
         (method, why) = (choice.method, Some(choice.why));
     }
