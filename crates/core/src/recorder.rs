@@ -151,7 +151,7 @@ impl<'a> Recorder<'a> {
     }
 
     /// Records a row; false when it holds something that is not a number, which is not recorded.
-    pub(crate) fn record(&mut self, time: f64, state: &State<f64>) -> bool {
+    pub fn record(&mut self, time: f64, state: &State<f64>) -> bool {
         self.row.clear();
         self.row.push(time);
         for variable in &self.variables {

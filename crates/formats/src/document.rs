@@ -76,7 +76,7 @@ impl Document {
         for part in tables {
             // The settings of a circuit may all be left out.
             let is_section =
-                matches!(part.as_str(), "run" | "lines" | "record" | "fluid" | "parameters");
+                matches!(part.as_str(), "run" | "solver" | "lines" | "record" | "fluid" | "parameters");
             if is_section && table.get(part).is_none() {
                 table.insert(part, Item::Table(Table::new()));
             }
@@ -110,7 +110,7 @@ fn path(name: &str) -> Vec<&str> {
         ["title"] => parts,
         [_] => [vec!["parameters"], parts].concat(),
         [
-            "run" | "lines" | "record" | "parameters" | "fluid" | "fluids" | "components"
+            "run" | "solver" | "lines" | "record" | "parameters" | "fluid" | "fluids" | "components"
             | "subcircuits",
             ..,
         ] => parts,

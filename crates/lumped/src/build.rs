@@ -199,14 +199,11 @@ impl Parts {
         }
         let block = self.layout.blocks[component];
         let causality = plan.variables.entries[component].declaration.causality;
-        let mut values: Vec<Dependence> = initial_values(plan, component, &block)
-            .into_iter()
-            .map(Dependence::of)
-            .collect();
+        let mut values: Vec<Dependence> =
+            initial_values(plan, component, &block).into_iter().map(Dependence::of).collect();
         // Sources: states, inputs, and what ports bring.
         let ports = block.ports as usize;
-        let mut sources: Vec<Place> =
-            (0..block.states as usize).map(|i| block.state(i)).collect();
+        let mut sources: Vec<Place> = (0..block.states as usize).map(|i| block.state(i)).collect();
         sources.extend((0..block.inputs as usize).map(|i| block.input(i)));
         if causality != Causality::C {
             sources.extend((0..ports).map(|port| block.effort(port)));
@@ -397,8 +394,7 @@ impl Parts {
         match (state_of(first), state_of(other)) {
             (Some(a), Some(b)) => {
                 let (block_a, block_b) = (*self.block(first), *self.block(other));
-                self.joined
-                    .push((block_a.first_state + a as u32, block_b.first_state + b as u32));
+                self.joined.push((block_a.first_state + a as u32, block_b.first_state + b as u32));
                 Ok([block_a.rate(a), block_b.rate(b)])
             }
             _ => {

@@ -24,7 +24,8 @@ impl Factors {
         let (n, a) = (self.size, &mut self.values);
         for column in 0..n {
             let size = |row: usize| a[row * n + column].abs();
-            let pivot = (column..n).fold(column, |best, row| if size(row) > size(best) { row } else { best });
+            let pivot = (column..n)
+                .fold(column, |best, row| if size(row) > size(best) { row } else { best });
             self.swaps[column] = pivot;
             if size(pivot) == 0.0 || !size(pivot).is_finite() {
                 return false;

@@ -54,9 +54,10 @@ pub fn pattern(graph: &Graph, schedule: &Schedule, layout: &Layout) -> Pattern {
             }
         }
     }
-    let rates = layout.states.iter().map(|&(component, state)| {
-        layout.blocks[component as usize].rate(state as usize)
-    });
+    let rates = layout
+        .states
+        .iter()
+        .map(|&(component, state)| layout.blocks[component as usize].rate(state as usize));
     let entries = rates.enumerate().flat_map(|(row, rate)| {
         let set = sets[rate as usize].clone();
         (0..set.len()).map(move |i| (row, set[i] as usize))

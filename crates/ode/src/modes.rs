@@ -29,9 +29,9 @@ pub enum Kind {
 /// One eigenvalue, or a conjugate pair of them.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Mode {
-    /// Re λ [1/s].
+    /// Re λ, 1/s.
     pub real: f64,
-    /// |Im λ| [rad/s]; above zero for a pair.
+    /// |Im λ|, rad/s; above zero for a pair.
     pub imaginary: f64,
     /// What it does.
     pub kind: Kind,
@@ -41,7 +41,7 @@ pub struct Mode {
 }
 
 impl Mode {
-    /// −1/Re λ [s]: how fast it dies away; negative for one that grows, infinite for one that stays.
+    /// −1/Re λ, s: how fast it dies away; negative for one that grows, infinite for one that stays.
     pub fn time_constant(&self) -> f64 {
         if matches!(self.kind, Kind::Constant | Kind::Undamped) {
             f64::INFINITY
@@ -50,12 +50,12 @@ impl Mode {
         }
     }
 
-    /// |λ| [rad/s].
+    /// |λ|, rad/s.
     pub fn natural_frequency(&self) -> f64 {
         self.real.hypot(self.imaginary)
     }
 
-    /// |Im λ| [rad/s].
+    /// |Im λ|, rad/s.
     pub fn damped_frequency(&self) -> f64 {
         self.imaginary
     }
@@ -140,7 +140,7 @@ impl ExplicitMethod {
 /// How long a step may be.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct StableStep {
-    /// The longest step for which no mode that ought to die away grows [s]; infinite without limit.
+    /// The longest step for which no mode that ought to die away grows, s; infinite without limit.
     pub step: f64,
     /// Which of the modes sets it; none where the limit is infinite, or comes from couplings and not
     /// from one mode ([`ExplicitMethod::ModifiedHeun`]).

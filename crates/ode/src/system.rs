@@ -72,6 +72,13 @@ pub trait System {
         f64::INFINITY
     }
 
+    /// Whether f depends on x alone from `time` to the next event: spares the Rosenbrock method its
+    /// evaluation for ∂f/∂t.
+    fn is_autonomous(&self, time: f64) -> bool {
+        let _ = time;
+        false
+    }
+
     /// Called after every step that is kept: puts states back onto stops, renews what is remembered.
     /// True when the future is no longer the smooth continuation of the past.
     fn settle(&mut self, time: f64, x: &mut [f64]) -> bool {
@@ -84,6 +91,68 @@ pub trait System {
     fn overrun(&mut self, time: f64, x: &[f64]) -> f64 {
         let _ = (time, x);
         0.0
+    }
+}
+
+impl<S: System + ?Sized> System for &mut S {
+    fn size(&self) -> usize {
+        (**self).size()
+    }
+
+    fn rates(&mut self, time: f64, x: &[f64], rates: &mut [f64]) -> Result<(), Trouble> {
+        (**self).rates(time, x, rates)
+    }
+
+    fn some_rates(
+        &mut self,
+        time: f64,
+        x: &[f64],
+        which: &[usize],
+        rates: &mut [f64],
+    ) -> Result<(), Trouble> {
+        (**self).some_rates(time, x, which, rates)
+    }
+
+    fn pattern(&self) -> &Pattern {
+        (**self).pattern()
+    }
+
+    fn jacobian(&mut self, time: f64, x: &[f64], values: &mut [f64]) -> Result<(), Trouble> {
+        (**self).jacobian(time, x, values)
+    }
+
+    fn some_jacobian(
+        &mut self,
+        time: f64,
+        x: &[f64],
+        which: &[usize],
+        block: &mut [f64],
+    ) -> Result<(), Trouble> {
+        (**self).some_jacobian(time, x, which, block)
+    }
+
+    fn nominal(&self, state: usize) -> f64 {
+        (**self).nominal(state)
+    }
+
+    fn bounds(&mut self, time: f64, x: &[f64], state: usize) -> (f64, f64) {
+        (**self).bounds(time, x, state)
+    }
+
+    fn next_event(&self, time: f64) -> f64 {
+        (**self).next_event(time)
+    }
+
+    fn is_autonomous(&self, time: f64) -> bool {
+        (**self).is_autonomous(time)
+    }
+
+    fn settle(&mut self, time: f64, x: &mut [f64]) -> bool {
+        (**self).settle(time, x)
+    }
+
+    fn overrun(&mut self, time: f64, x: &[f64]) -> f64 {
+        (**self).overrun(time, x)
     }
 }
 

@@ -11,7 +11,7 @@ use fluxline_core::number::{Lanes, Num};
 use fluxline_core::plan::Plan;
 use fluxline_core::recorder::{Recorder, Sampling};
 use fluxline_core::run::{self, Ended};
-use fluxline_core::settings::{Begin, Convention, RunSettings, StepControl};
+use fluxline_core::settings::{Begin, Convention, RunSettings, SolverKind, StepControl};
 use fluxline_core::start::{Rest, come_to_rest, longest_history};
 use fluxline_core::state::State;
 use fluxline_core::values::Rules;
@@ -265,6 +265,14 @@ impl<'m> Ensemble<'m> {
                 "an ensemble runs with a fixed step, and the circuit has a variable one",
             )
             .help("fix it: --set run.step_control=fixed --set \"run.step=0.1 ms\"");
+            return Err(problem.into());
+        }
+        if circuit.solver.method != SolverKind::Tlm {
+            let problem = Diagnostic::error(
+                Code::UnknownSetting,
+                "an ensemble runs with the wave method, and the circuit asks for another solver",
+            )
+            .help("choose it: --set solver.method=tlm");
             return Err(problem.into());
         }
         let places = parameters
@@ -660,7 +668,9 @@ impl<'m> Ensemble<'m> {
             Ended::Stopped { component, time: at } => {
                 (ReasonKind::Stopped, format!("`{component}` stopped the run at t = {:.6}", time(at)))
             }
-            Ended::Done | Ended::Interrupted { .. } | Ended::SinkFailed => return None,
+            Ended::Done | Ended::Failed(_) | Ended::Interrupted { .. } | Ended::SinkFailed => {
+                return None;
+            }
         };
         Some(Reason { kind, message })
     }

@@ -1,0 +1,180 @@
+//! Variants side by side give the bits of runs by themselves: every example and every model of the
+//! compatibility set, with all their numbers scattered so that edges, stops and cavitation fall at
+//! different times in each lane.
+
+use fluxline_core::circuit::{Circuit, Registry};
+use fluxline_core::declare::{Kind, Value};
+use fluxline_core::engine;
+use fluxline_core::instructions::Instructions;
+use fluxline_core::lanes::{LanePlan, Width, Widths, extract, pack_states, unsound};
+use fluxline_core::monitor::Tally;
+use fluxline_core::plan::Plan;
+use fluxline_core::state::State;
+use fluxline_hmf::convert::import;
+use fluxline_study::random::uniform;
+use std::path::{Path, PathBuf};
+
+fn registry() -> Registry {
+    let library = fluxline_library::registry();
+    Registry::new(library.types().iter().copied().chain(fluxline_hopsan::types()))
+}
+
+fn load(path: &Path, registry: &Registry) -> Option<Circuit> {
+    if path.extension().is_some_and(|e| e == "hmf") {
+        let mut found = import(path, registry, &[]);
+        let converted = found.converted.take()?;
+        let folder = path.parent()?;
+        let sources = found.sources;
+        return fluxline_formats::load_converted(sources, "", &converted.text, folder, registry, &[])
+            .circuit;
+    }
+    fluxline_formats::load_file(path, registry, &[]).circuit
+}
+
+/// The circuit with every quantity off by up to some per cent, as long as that makes a sound one.
+fn scattered(circuit: &Circuit, variant: u64, registry: &Registry) -> Option<Plan> {
+    let mut circuit = circuit.clone();
+    for (number, instance) in circuit.components.iter_mut().enumerate() {
+        let declaration = instance.declaration();
+        let before = instance.values.clone();
+        for (index, parameter) in declaration.parameters.iter().enumerate() {
+            if let (Kind::Quantity, Value::Number(x)) = (&parameter.kind, &mut instance.values[index]) {
+                *x *= 1.0 + 0.04 * (uniform(variant, index, number as u64) - 0.5);
+            }
+        }
+        let rules = fluxline_core::values::Rules::of(declaration).ok()?;
+        let is_outside = rules.parameters.iter().zip(&instance.values).any(|(rule, value)| {
+            matches!(value, Value::Number(x) if rule.beyond(*x).is_some())
+        });
+        if is_outside {
+            instance.values = before;
+        }
+    }
+    Plan::of(&circuit, registry).plan
+}
+
+/// Everything that changes, as bits.
+fn bits(state: &State<f64>) -> Vec<u64> {
+    let bonds = state.bonds.iter().flat_map(|b| [b.flow, b.effort, b.wave, b.impedance, b.displacement, b.dry]);
+    let all = bonds.chain(state.signals.iter().copied()).chain(state.states.iter().copied());
+    // What is no number has many faces.
+    all.map(|x| if x.is_nan() { f64::NAN.to_bits() } else { x.to_bits() }).collect()
+}
+
+/// The state of a plan after so many steps by itself.
+fn alone(plan: &Plan, steps: u64) -> State<f64> {
+    let mut state = plan.initial.clone();
+    let mut tally = Tally::new(plan, &mut state, false);
+    for _ in 0..steps {
+        engine::step(plan, &mut state, &mut tally, false);
+    }
+    state
+}
+
+fn compare<const N: usize>(name: &str, plans: &[Plan], expected: &[State<f64>], registry: &Registry)
+where
+    Widths: Width<N>,
+{
+    let plans: [&Plan; N] = std::array::from_fn(|lane| &plans[lane % plans.len()]);
+    for instructions in <Widths as Width<N>>::Instructions::all() {
+        let Some(mut lanes) = LanePlan::of(&plans, registry, instructions) else {
+            panic!("{name}: {N} variants do not fit side by side");
+        };
+        let mut state = pack_states(plans.map(|plan| &plan.initial));
+        let mut one = plans[0].initial.clone();
+        for _ in 0..expected[0].step {
+            lanes.step(&mut state, false);
+        }
+        for lane in 0..N {
+            extract(&state, lane, &mut one);
+            let expected = &expected[lane % expected.len()];
+            let differing = bits(&one).iter().zip(bits(expected)).filter(|(a, b)| **a != *b).count();
+            assert_eq!(differing, 0, "{name}: lane {lane} of {N} with {}", instructions.name());
+        }
+    }
+}
+
+/// How a circuit was compared.
+fn check(path: &Path, steps: u64, registry: &Registry) -> Result<(), &'static str> {
+    let circuit = load(path, registry).ok_or("cannot be read")?;
+    let name = path.display().to_string();
+    let mut plans: Vec<Plan> = Vec::new();
+    for variant in 0..12 {
+        if let Some(plan) = scattered(&circuit, variant, registry)
+            && plans.first().is_none_or(|first| {
+                fluxline_core::lanes::are_alike(first, &plan, registry)
+            })
+        {
+            plans.push(plan);
+        }
+    }
+    if plans.is_empty() {
+        return Err("no variant is sound");
+    }
+    if plans[0].thermal.is_some() {
+        return Err("carries temperature");
+    }
+    let steps = steps.min(circuit.run.steps(circuit.run.step)).max(1);
+    let expected: Vec<State<f64>> = plans.iter().take(8).map(|plan| alone(plan, steps)).collect();
+    plans.truncate(8);
+    compare::<4>(&name, &plans[..plans.len().min(4)], &expected[..plans.len().min(4)], registry);
+    compare::<8>(&name, &plans, &expected, registry);
+    if unsound(&expected[0]) != 0 {
+        return Err("diverges");
+    }
+    match plans.len() {
+        1 => Err("variants differ in more than numbers"),
+        _ => Ok(()),
+    }
+}
+
+fn files(folder: &Path, ending: &str, into: &mut Vec<PathBuf>) {
+    let Ok(entries) = std::fs::read_dir(folder) else { return };
+    let mut paths: Vec<PathBuf> = entries.filter_map(|e| Some(e.ok()?.path())).collect();
+    paths.sort();
+    for path in paths {
+        if path.is_dir() {
+            files(&path, ending, into);
+        } else if path.extension().is_some_and(|e| e == ending) {
+            into.push(path);
+        }
+    }
+}
+
+#[test]
+fn every_example_gives_the_bits_of_single_runs() {
+    let registry = registry();
+    let examples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples");
+    let mut paths = Vec::new();
+    files(&examples, "toml", &mut paths);
+    files(&examples, "hmf", &mut paths);
+    assert!(paths.len() >= 8);
+    for path in paths {
+        let result = check(&path, 6000, &registry);
+        assert!(result.is_ok() || result == Err("carries temperature"), "{}: {result:?}", path.display());
+    }
+}
+
+/// The set is data beside the repository; where it is not there, nothing is compared.
+#[test]
+fn imported_models_give_the_bits_of_single_runs() {
+    let given = std::env::var_os("FLUXLINE_SHARED").map(PathBuf::from);
+    let beside = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared");
+    let folder = given.unwrap_or_else(beside).join("hopsan/models");
+    let mut paths = Vec::new();
+    files(&folder, "hmf", &mut paths);
+    if paths.is_empty() {
+        eprintln!("no models beside the repository: nothing is compared");
+        return;
+    }
+    let registry = registry();
+    let (mut compared, mut others) = (0, Vec::new());
+    for path in &paths {
+        match check(path, 400, &registry) {
+            Ok(()) => compared += 1,
+            Err(reason) => others.push(format!("{}: {reason}", path.display())),
+        }
+    }
+    eprintln!("{compared} of {} models compared; others:\n{}", paths.len(), others.join("\n"));
+    assert!(compared * 10 >= paths.len() * 8, "{}", others.join("\n"));
+}
