@@ -240,6 +240,16 @@ const OTHERWISE: &[(Code, Otherwise)] = &[
     (Code::BadOverride, Run(&["check", "cylinder.toml", "--set", "pump.flow"], 2)),
     (Code::UnknownCase, Run(&["reproduce", "tlm/nothing"], 2)),
     (Code::UnknownFormat, Run(&["plot", "result.csv", "pressure", "-o", "a.gif"], 2)),
+    (Code::BadVariation, Run(&["sweep", "cylinder.toml", "--vary", "load.mass=gamma(1, 2)"], 2)),
+    (Code::BadDesign, Run(&["sweep", "cylinder.toml", "--vary", "load.mass=1 kg..2 kg"], 2)),
+    (
+        Code::BadMetric,
+        Run(
+            &["sweep", "cylinder.toml", "--vary", "load.mass=1 kg..2 kg:2", "--metric", "max(x.y)"],
+            2,
+        ),
+    ),
+    (Code::OtherStudy, Test("command::sweep::results_of_another_study_are_not_mixed")),
     (Code::CoarseStep, Reserved),
     (Code::Cavitation, Run(&["run", "suction.toml", "--json"], 0)),
     (Code::LimitHit, Run(&["run", "cylinder.toml", "--json"], 0)),

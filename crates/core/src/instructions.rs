@@ -22,12 +22,15 @@ pub trait Instructions: Copy + Send + Sync + 'static {
     fn name(self) -> &'static str;
 }
 
-/// For four doubles: in registers of that width, or in plain ones.
+/// For four doubles: in registers of that width; where the architecture is not known here, in
+/// whatever it has. Every kind costs a compilation of all component types, so that there is none for
+/// old machines whose registers hold two.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Four(Set);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Set {
+    #[cfg(not(target_arch = "x86_64"))]
     Plain,
     #[cfg(target_arch = "x86_64")]
     Avx2,
@@ -37,14 +40,18 @@ impl Instructions for Four {
     fn all() -> Vec<Self> {
         #[cfg(target_arch = "x86_64")]
         if std::arch::is_x86_feature_detected!("avx2") {
-            return vec![Self(Set::Plain), Self(Set::Avx2)];
+            return vec![Self(Set::Avx2)];
         }
-        vec![Self(Set::Plain)]
+        #[cfg(not(target_arch = "x86_64"))]
+        return vec![Self(Set::Plain)];
+        #[cfg(target_arch = "x86_64")]
+        Vec::new()
     }
 
     #[inline(always)]
     fn run<W: Work>(self, work: W) {
         match self.0 {
+            #[cfg(not(target_arch = "x86_64"))]
             Set::Plain => work.run(),
             #[cfg(target_arch = "x86_64")]
             Set::Avx2 => wide::run_avx2(work),
@@ -53,6 +60,7 @@ impl Instructions for Four {
 
     fn name(self) -> &'static str {
         match self.0 {
+            #[cfg(not(target_arch = "x86_64"))]
             Set::Plain => "plain",
             #[cfg(target_arch = "x86_64")]
             Set::Avx2 => "AVX2",
@@ -156,6 +164,6 @@ mod tests {
             instructions.run(Sum(&numbers, &mut sum));
             results.push(sum.to_bits());
         }
-        assert!(!results.is_empty() && results.iter().all(|&bits| bits == plain.to_bits()));
+        assert!(results.iter().all(|&bits| bits == plain.to_bits()));
     }
 }

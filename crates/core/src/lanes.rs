@@ -21,8 +21,10 @@ pub trait LaneGroup<const N: usize>: Send + Sync {
     fn step(&self, state: &mut State<Lanes<N>>, clock: Clock);
 }
 
-/// Packs the same group of N plans; `None` when they differ in more than numbers.
-pub type Pack<const N: usize, I> = fn(&[&dyn Group<f64>], I) -> Option<Box<dyn LaneGroup<N>>>;
+/// Makes the group of N variants from that of one: each number is replaced by what the function
+/// gives for it, in order.
+pub type Pack<const N: usize, I> =
+    fn(&dyn Group<f64>, &mut dyn FnMut(f64) -> Lanes<N>, I) -> Option<Box<dyn LaneGroup<N>>>;
 
 /// How groups of a component type are packed.
 #[derive(Clone, Copy)]
@@ -31,6 +33,8 @@ pub struct Packing {
     pub four: Pack<4, Four>,
     /// Eight variants.
     pub eight: Pack<8, Eight>,
+    /// Shows all numbers of a group in order.
+    pub visit: fn(&dyn Group<f64>, &mut dyn FnMut(f64)),
     /// Whether groups of two plans differ in numbers alone.
     pub alike: fn(&dyn Group<f64>, &dyn Group<f64>) -> bool,
 }
@@ -38,7 +42,12 @@ pub struct Packing {
 impl Packing {
     /// That of component type `M`.
     pub const fn of<M: Physics>() -> Self {
-        Self { four: pack::<M, 4, Four>, eight: pack::<M, 8, Eight>, alike: alike::<M> }
+        Self {
+            four: pack::<M, 4, Four>,
+            eight: pack::<M, 8, Eight>,
+            visit: visit::<M>,
+            alike: alike::<M>,
+        }
     }
 }
 
@@ -73,50 +82,64 @@ struct Packed<M: Physics, const N: usize, I> {
     instructions: I,
 }
 
+// These are compiled for every type: what need not be is elsewhere.
+
 fn pack<M: Physics, const N: usize, I: Instructions>(
-    groups: &[&dyn Group<f64>],
+    group: &dyn Group<f64>,
+    pack: &mut dyn FnMut(f64) -> Lanes<N>,
     instructions: I,
 ) -> Option<Box<dyn LaneGroup<N>>> {
-    let groups: Vec<&GroupOf<M, f64>> =
-        groups.iter().map(|group| group.as_any().downcast_ref()).collect::<Option<_>>()?;
-    let (&first, others) = groups.split_first()?;
-    if groups.len() != N || others.iter().any(|other| other.len() != first.len()) {
-        return None;
-    }
-    let mut members = Vec::with_capacity(first.len());
-    let mut numbers: [Vec<f64>; N] = from_fn(|_| Vec::new());
-    for (index, (constants, wiring)) in first.members().iter().enumerate() {
-        for (group, numbers) in groups.iter().zip(&mut numbers) {
-            let (theirs, their_wiring) = &group.members()[index];
-            if their_wiring != wiring || !M::agrees(constants, theirs) {
-                return None;
-            }
-            numbers.clear();
-            M::lift::<f64, f64>(theirs, &mut |x| {
-                numbers.push(x);
-                x
-            });
-        }
-        // Constants are visited in the same order each time.
-        let mut at = 0;
-        let packed = M::lift(constants, &mut |_| {
-            at += 1;
-            Lanes(from_fn(|lane| numbers[lane][at - 1]))
-        });
-        members.push((packed, wiring.clone()));
+    let group = group.as_any().downcast_ref::<GroupOf<M, f64>>()?;
+    let mut members = Vec::with_capacity(group.len());
+    for (constants, wiring) in group.members() {
+        members.push((M::lift(constants, pack), wiring.clone()));
     }
     Some(Box::new(Packed::<M, N, I> { members, instructions }))
 }
 
-fn alike<M: Physics>(one: &dyn Group<f64>, other: &dyn Group<f64>) -> bool {
-    match (one.as_any().downcast_ref::<GroupOf<M, f64>>(), other.as_any().downcast_ref::<GroupOf<M, f64>>()) {
-        (Some(one), Some(other)) => {
-            let both = one.members().iter().zip(other.members());
-            one.len() == other.len()
-                && both.into_iter().all(|((one, at), (other, there))| at == there && M::agrees(one, other))
-        }
-        _ => false,
+fn visit<M: Physics>(group: &dyn Group<f64>, see: &mut dyn FnMut(f64)) {
+    let Some(group) = group.as_any().downcast_ref::<GroupOf<M, f64>>() else { return };
+    for (constants, _) in group.members() {
+        M::lift::<f64, f64>(constants, &mut |x| {
+            see(x);
+            x
+        });
     }
+}
+
+fn alike<M: Physics>(one: &dyn Group<f64>, other: &dyn Group<f64>) -> bool {
+    let one = one.as_any().downcast_ref::<GroupOf<M, f64>>();
+    let other = other.as_any().downcast_ref::<GroupOf<M, f64>>();
+    let (Some(one), Some(other)) = (one, other) else { return false };
+    let mut both = one.members().iter().zip(other.members());
+    one.len() == other.len()
+        && both.all(|((one, at), (other, there))| at == there && M::agrees(one, other))
+}
+
+/// Packs the same group of N plans; `None` when they differ in more than numbers.
+fn pack_group<const N: usize, I>(
+    groups: [&dyn Group<f64>; N],
+    packing: &Packing,
+    pack: Pack<N, I>,
+    instructions: I,
+) -> Option<Box<dyn LaneGroup<N>>> {
+    if !groups.iter().all(|other| (packing.alike)(groups[0], *other)) {
+        return None;
+    }
+    let mut numbers: [Vec<f64>; N] = from_fn(|_| Vec::new());
+    for (group, numbers) in groups.iter().zip(&mut numbers) {
+        (packing.visit)(*group, &mut |x| numbers.push(x));
+    }
+    if numbers.iter().any(|theirs| theirs.len() != numbers[0].len()) {
+        return None;
+    }
+    // Constants are visited in the same order each time.
+    let mut at = 0;
+    let mut next = |x: f64| {
+        at += 1;
+        Lanes(from_fn(|lane| numbers[lane].get(at - 1).copied().unwrap_or(x)))
+    };
+    pack(groups[0], &mut next, instructions)
 }
 
 struct StepAll<'a, M: Physics, const N: usize> {
@@ -262,7 +285,8 @@ impl<'p, const N: usize> LanePlan<'p, N> {
                     if same.iter().any(|group| group.gates() != gates) {
                         return None;
                     }
-                    let group = Widths::pack(kind.lanes.as_ref()?)(&same, instructions)?;
+                    let packing = kind.lanes.as_ref()?;
+                    let group = pack_group(same, packing, Widths::pack(packing), instructions)?;
                     packed.push(Gated { group, gates: gates.into() });
                 }
                 Some(packed)

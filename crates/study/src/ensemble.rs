@@ -125,8 +125,8 @@ pub type Outcome = Result<Evaluation, Reason>;
 pub struct Effort {
     /// Threads; 0 for as many as there are cores.
     pub threads: usize,
-    /// Variants side by side: 1, 4 or 8; 0 for what the machine does best. Four where it has no
-    /// instructions for eight.
+    /// Variants side by side: 1, 4 or 8; 0 for what the machine does best. Fewer where it
+    /// has no instructions for as many.
     pub lanes: usize,
 }
 
@@ -146,10 +146,9 @@ impl Effort {
     /// Lanes that are used.
     pub fn lanes(&self) -> usize {
         match self.lanes {
-            1 => 1,
-            4 => 4,
-            _ if Eight::all().is_empty() => 4,
-            _ => 8,
+            0 | 8 if !Eight::all().is_empty() => 8,
+            0 | 4 | 8 if !Four::all().is_empty() => 4,
+            _ => 1,
         }
     }
 

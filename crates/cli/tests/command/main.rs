@@ -8,4 +8,5 @@ mod plots;
 mod results;
 mod starter;
 mod states;
+mod sweep;
 mod verdict;
