@@ -301,6 +301,17 @@ impl Session {
         problems.into_result(Chosen { variables, sampling })
     }
 
+    /// The variables that patterns ask for; without any, those that are recorded by default.
+    pub fn variables(&self, patterns: &[Pattern]) -> Result<Vec<Variable>, Diagnostics> {
+        let plan = self.plan();
+        let (variables, unused) = choose(plan, patterns);
+        let problems: Diagnostics = unused
+            .into_iter()
+            .map(|pattern| unmatched(Code::UnknownVariable, pattern, &plan.variables))
+            .collect();
+        problems.into_result(variables)
+    }
+
     /// Whether a variable is a signal, whose unit is that of whatever it stands for.
     pub fn is_signal(&self, variable: &str) -> bool {
         let variables = &self.plan().variables;
@@ -410,6 +421,33 @@ impl Session {
         }
     }
 
+    /// The state to begin with: the start values, or the state of rest where the file or the caller
+    /// asks for it.
+    pub fn beginning(&self, at_rest: bool) -> Result<(State<f64>, Option<Rest>), Diagnostic> {
+        let (plan, run) = (self.plan(), &self.circuit.run);
+        let mut state = plan.initial.clone();
+        if !at_rest && run.begin != Begin::Rest {
+            return Ok((state, None));
+        }
+        let rest = come_to_rest(plan, &mut state, run.rest_limit, run.rest_tolerance, || true);
+        match rest.reached {
+            true => Ok((state, Some(rest))),
+            false => Err(self.not_at_rest(&rest)),
+        }
+    }
+
+    /// Runs on from a state to a time, or to the first step after it, without recording. A run that
+    /// fails gives its error.
+    pub fn advance(&mut self, state: State<f64>, until: f64) -> Result<State<f64>, Diagnostic> {
+        self.circuit.run.stop = until;
+        let nothing = Chosen { variables: Vec::new(), sampling: Sampling::Even(2) };
+        let completed = self.run(nothing, Some(state), Vec::new(), &mut Quiet);
+        match completed.failure {
+            None => Ok(completed.state),
+            Some(failure) => Err(failure),
+        }
+    }
+
     /// The lumped view of a plan with a solver.
     pub fn set_up<'p>(&self, plan: &'p Plan, method: SolverKind) -> Result<Setup<'p>, Diagnostic> {
         setup::set_up(View::of(plan)?, method, &self.circuit.solver, plan.step)
@@ -498,8 +536,12 @@ impl Session {
                     .help(format!("reduce the step: --step \"{}\"", time(plan.step / 2.0)))
             }
             Ended::Failed(found) => {
-                let mut message =
-                    format!("`{}` gave up at t = {}: {}", found.solver, time(found.time), found.what);
+                let mut message = format!(
+                    "`{}` gave up at t = {}: {}",
+                    found.solver,
+                    time(found.time),
+                    found.what
+                );
                 if let Some((_, name, unit)) = &found.state {
                     message.push_str(&format!("; worst is `{name}`"));
                     if let Some((residual, allowed)) = found.residual {
@@ -575,10 +617,9 @@ fn lumped(
     if method == SolverKind::Auto {
         let choice = match View::of(&plan) {
             Ok(mut view) => setup::choose(&mut view, plan.step),
-            Err(problem) => setup::Choice {
-                method: SolverKind::Tlm,
-                why: problem.message().to_owned(),
-            },
+            Err(problem) => {
+                setup::Choice { method: SolverKind::Tlm, why: problem.message().to_owned() }
+            }
         };
         (method, why) = (choice.method, Some(choice.why));
     }
@@ -769,6 +810,7 @@ fn likely_names(text: &str, variables: &Variables) -> Option<String> {
 fn unmatched(code: Code, pattern: &Pattern, variables: &Variables) -> Diagnostic {
     let what = match code {
         Code::UnknownPlotVariable => "to plot",
+        Code::UnknownVariable => "to compare",
         _ => "to record",
     };
     let problem =

@@ -103,7 +103,8 @@ impl Report<'_> {
             let parasitic = worst(&verdict.parasitic_pressure, "Pa");
             let is_judged = session.circuit.run.convention == Convention::Fluxline
                 && completed.effort.is_none();
-            if let (Some(effort), Engine::Lumped(_, solver)) = (&completed.effort, &session.engine) {
+            if let (Some(effort), Engine::Lumped(_, solver)) = (&completed.effort, &session.engine)
+            {
                 for (name, text) in lumped_lines(effort, solver) {
                     line(name, text);
                 }
@@ -484,10 +485,13 @@ fn lumped_lines(effort: &Effort, solver: &Solver) -> Vec<(&'static str, String)>
     let work = &effort.work;
     let mut lines = Vec::new();
     let name = solver.method.word();
-    lines.push(("solver", match &solver.why {
-        Some(why) => format!("{name}: {why}"),
-        None => name.to_owned(),
-    }));
+    lines.push((
+        "solver",
+        match &solver.why {
+            Some(why) => format!("{name}: {why}"),
+            None => name.to_owned(),
+        },
+    ));
     let mut done = vec![counted(work.evaluations, "evaluation")];
     if work.jacobians > 0 {
         done.push(counted(work.jacobians, "Jacobian"));

@@ -329,7 +329,8 @@ impl<'p> View<'p> {
         for (component, block) in self.parts.layout.blocks.iter().enumerate() {
             let entry = &self.plan.variables.entries[component];
             let (first, states) = (entry.states as usize, block.states as usize);
-            if let (Some(law), false) = (&self.parts.laws[component], self.parts.discrete[component])
+            if let (Some(law), false) =
+                (&self.parts.laws[component], self.parts.discrete[component])
                 && states > 0
             {
                 // Results show some states as the law does not keep them; what is counted, is not

@@ -4,7 +4,9 @@ use super::Console;
 use crate::args::Describe;
 use fluxline_core::component::Declared;
 use fluxline_core::declare::{Causality, Declaration, Kind, Parameter, Port, Variable};
-use fluxline_core::settings::{FluidSettings, LineDefaults, RecordSettings, RunSettings, SolverSettings};
+use fluxline_core::settings::{
+    FluidSettings, LineDefaults, RecordSettings, RunSettings, SolverSettings,
+};
 use fluxline_diagnostics::{Code, Diagnostic};
 use serde_json::{Value, json};
 

@@ -6,6 +6,8 @@ mod failures;
 mod hopsan;
 mod plots;
 mod results;
+mod solvers;
 mod starter;
 mod states;
+mod stiffness;
 mod verdict;
