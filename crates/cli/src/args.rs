@@ -372,6 +372,12 @@ pub struct Reproduce {
     /// List the cases
     #[arg(long)]
     pub list: bool,
+    /// Only what takes a second or two: shorter runs, no speed
+    #[arg(long)]
+    pub brief: bool,
+    /// Random sequences to run, where a case has them; medians are shown
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=100))]
+    pub seeds: u32,
     /// Print as JSON
     #[arg(long)]
     pub json: bool,
