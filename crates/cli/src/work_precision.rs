@@ -43,7 +43,7 @@ const FEWEST_SAMPLES: f64 = 10.0;
 /// A run shorter than this is repeated, and the shortest time counts.
 const LONG_ENOUGH: Duration = Duration::from_millis(200);
 /// At most so often.
-const REPEATS: usize = 5;
+const REPEATS: usize = 10;
 /// Multiples of steps that differ by no more than this part are the same time: rounding.
 const SAME: f64 = 1e-9;
 
