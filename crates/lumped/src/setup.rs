@@ -111,7 +111,8 @@ pub fn choose(view: &mut View, step: f64) -> Choice {
             format!("with {count} states, components that solve themselves in steps are fastest"),
         );
     };
-    let limit = modes.largest_stable_step(ExplicitMethod::RungeKutta4).map_or(0.0, |stable| stable.step);
+    let limit =
+        modes.largest_stable_step(ExplicitMethod::RungeKutta4).map_or(0.0, |stable| stable.step);
     let fastest = modes.modes().first().map_or(0.0, |mode| mode.natural_frequency());
     if step <= 0.5 * limit {
         choice(
@@ -291,7 +292,9 @@ fn small_volumes(
                     seconds(one.reference)
                 ),
             )
-            .on(Place::component(name.rsplit_once('.').map_or(name.as_str(), |(component, _)| component)))
+            .on(Place::component(
+                name.rsplit_once('.').map_or(name.as_str(), |(component, _)| component),
+            ))
             .help("integrate it, or check the result against `small_volumes = \"integrate\"`"),
         );
     }
@@ -326,7 +329,9 @@ impl Setup<'_> {
                 ),
             )
             .on(Place::setting("run.step"))
-            .help("take a smaller step, `sdirk2` or `rosenbrock`, or small_volumes = \"algebraic\""),
+            .help(
+                "take a smaller step, `sdirk2` or `rosenbrock`, or small_volumes = \"algebraic\"",
+            ),
         );
     }
 }

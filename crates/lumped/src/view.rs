@@ -329,7 +329,8 @@ impl<'p> View<'p> {
         for (component, block) in self.parts.layout.blocks.iter().enumerate() {
             let entry = &self.plan.variables.entries[component];
             let (first, states) = (entry.states as usize, block.states as usize);
-            if let (Some(law), false) = (&self.parts.laws[component], self.parts.discrete[component])
+            if let (Some(law), false) =
+                (&self.parts.laws[component], self.parts.discrete[component])
                 && states > 0
             {
                 // Results show some states as the law does not keep them; what is counted, is not
@@ -492,7 +493,9 @@ impl<'p> View<'p> {
                 for (row, &(a, b)) in cluster.equal.iter().enumerate() {
                     let difference = gradients[a as usize] - gradients[b as usize];
                     solver.residual[row] = difference.value;
-                    solver.scale[row] = gradients[a as usize].value.abs().max(1e-300);
+                    let size =
+                        gradients[a as usize].value.abs() + gradients[b as usize].value.abs();
+                    solver.scale[row] = size.max(1e-300);
                     for column in first..count.min(first + DIRECTIONS) {
                         solver.factors.matrix()[row * count + column] =
                             difference.slope[column - first];
