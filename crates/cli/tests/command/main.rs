@@ -2,11 +2,11 @@
 
 mod bench;
 mod catalogue;
+mod compare_solvers;
 mod failures;
 mod hopsan;
 mod plots;
 mod results;
-mod solvers;
 mod starter;
 mod states;
 mod stiffness;
