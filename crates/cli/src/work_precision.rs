@@ -36,6 +36,9 @@ const SMALL_VOLUMES: [SmallVolumeKind; 5] = [
 ];
 /// Tolerance of references: near what double precision gives for pressures of 1e7 Pa.
 const TIGHT: f64 = 1e-10;
+/// Time for the check of a reference, s, and as many times that of the reference.
+const CHECK_SECONDS: f64 = 5.0;
+const CHECK_FACTOR: f64 = 20.0;
 /// More samples than this say nothing new about an error.
 const MOST_SAMPLES: f64 = 20_000.0;
 /// Fewer make no mean.
@@ -181,12 +184,16 @@ pub struct Row {
     pub steps: u64,
     /// What a lumped solver did.
     pub effort: Option<Effort>,
+    /// Volumes that were replaced by their steady state; empty where none is small against the step.
+    pub small: Vec<String>,
     /// Why it failed.
     pub failure: Option<String>,
     /// Time of the baseline over its time.
     pub speed_up: Option<f64>,
     /// √(mean of (e/scale)²) of the variable that is worst off.
     pub relative_rmse: Option<f64>,
+    /// Which variable that is.
+    pub worst: Option<usize>,
     /// Largest |e|/scale of all.
     pub relative_largest: Option<f64>,
 }
@@ -251,6 +258,7 @@ struct Measured {
     seconds: f64,
     steps: u64,
     effort: Option<Effort>,
+    small: Vec<String>,
 }
 
 /// Gives up when it takes too long.
@@ -263,9 +271,15 @@ impl Watcher for Patience {
 }
 
 impl Bench<'_> {
-    /// Runs a candidate; lumped solvers that choose their steps see the file's, or a given one where
-    /// lines and blocks advance in it.
-    fn run(&self, candidate: &Candidate, step: f64, repeats: usize) -> Result<Measured, String> {
+    /// Runs a candidate. Solvers that choose their steps see the given one, in which lines with delay
+    /// and blocks advance.
+    fn run(
+        &self,
+        candidate: &Candidate,
+        step: f64,
+        repeats: usize,
+        patience: Option<Duration>,
+    ) -> Result<Measured, String> {
         let mut overrides = vec![
             Override::new("solver.method", candidate.solver.word()),
             Override::new("solver.small_volumes", candidate.small_volumes.word()),
@@ -295,11 +309,11 @@ impl Bench<'_> {
         let mut spent = Duration::ZERO;
         for _ in 0..repeats.max(1) {
             let chosen = Chosen { variables: variables.clone(), sampling: Sampling::Every(every) };
-            let end = self.patience.map(|patience| Instant::now() + patience);
+            let end = patience.map(|patience| Instant::now() + patience);
             let completed = session.run(chosen, None, Vec::new(), &mut Patience(end));
             spent += completed.wall;
             if let Ended::Interrupted { time } = completed.outcome.ended {
-                let patience = self.patience.unwrap_or_default();
+                let patience = patience.unwrap_or_default();
                 return Err(format!(
                     "given up after {}, at t = {}",
                     in_words(patience.as_secs_f64()),
@@ -329,6 +343,12 @@ impl Bench<'_> {
                     seconds,
                     steps: completed.outcome.verdict.steps,
                     effort: completed.effort.clone(),
+                    small: match &session.engine {
+                        Engine::Lumped(_, solver) => {
+                            solver.small.iter().map(|(name, ..)| name.clone()).collect()
+                        }
+                        Engine::Fixed(_) | Engine::Variable(_) => Vec::new(),
+                    },
                 });
             }
             if spent >= LONG_ENOUGH {
@@ -501,8 +521,8 @@ struct Found {
 }
 
 /// The reference and what it is checked against: two solvers that share no formula. With lines that
-/// keep their delay both take half the finest step, in which these advance; without a lumped view
-/// there are only waves, at two steps.
+/// keep their delay they take a half and a quarter of the finest step, in which these advance: with
+/// one step they would agree on what is wrong with it. Without a lumped view there are only waves.
 fn reference(
     bench: &Bench<'_>,
     session: &Session,
@@ -510,6 +530,7 @@ fn reference(
     finest: f64,
     progress: &mut dyn FnMut(&Candidate),
 ) -> (Option<Found>, Vec<String>) {
+    let mut notes = Vec::new();
     let tight = |solver| Candidate::plain(solver, Fineness::Tolerance(TIGHT));
     let fixed = |solver, step| Candidate::plain(solver, Fineness::Step(step));
     let waves = [fixed(SolverKind::Tlm, finest / 4.0), fixed(SolverKind::Tlm, finest / 2.0)];
@@ -520,7 +541,12 @@ fn reference(
     let (mut order, step) = match View::of(plan) {
         Err(_) => (waves.to_vec(), bench.step),
         Ok(view) if view.has_discrete_parts() => {
-            (vec![tight(SolverKind::Rosenbrock), waves[1], waves[0]], finest / 2.0)
+            notes.push(format!(
+                "lines with delay and blocks advance in main steps, for adaptive solvers in those of \
+                 the file, {}",
+                in_words(bench.step)
+            ));
+            (vec![tight(SolverKind::Rosenbrock), waves[0], waves[1]], finest / 2.0)
         }
         Ok(_) => {
             let sdirk2 = fixed(SolverKind::Sdirk2, finest / 4.0);
@@ -540,11 +566,19 @@ fn reference(
         };
         order.push(Candidate { fineness, ..given });
     }
-    let mut notes = Vec::new();
     let mut first: Option<(Candidate, Measured)> = None;
     for candidate in order {
         progress(&candidate);
-        match (bench.run(&candidate, step, 1), first.take()) {
+        // A check that takes far longer than what it checks has lost its way.
+        let patience = match &first {
+            Some((_, measured)) => {
+                let enough =
+                    Duration::from_secs_f64(CHECK_SECONDS + CHECK_FACTOR * measured.seconds);
+                Some(bench.patience.map_or(enough, |patience| patience.min(enough)))
+            }
+            None => bench.patience,
+        };
+        match (bench.run(&candidate, step, 1, patience), first.take()) {
             (Ok(measured), None) => first = Some((candidate, measured)),
             (Ok(other), Some((truth, measured))) => {
                 let check = Some((candidate, other));
@@ -571,12 +605,14 @@ fn row(bench: &Bench<'_>, candidate: Candidate, truth: &Measured, variables: &[C
         seconds: f64::NAN,
         steps: 0,
         effort: None,
+        small: Vec::new(),
         failure: None,
         speed_up: None,
         relative_rmse: None,
+        worst: None,
         relative_largest: None,
     };
-    let measured = match bench.run(&candidate, bench.step, REPEATS) {
+    let measured = match bench.run(&candidate, bench.step, REPEATS, bench.patience) {
         Ok(measured) => measured,
         Err(why) => {
             row.failure = Some(why);
@@ -590,6 +626,7 @@ fn row(bench: &Bench<'_>, candidate: Candidate, truth: &Measured, variables: &[C
     row.seconds = measured.seconds;
     row.steps = measured.steps;
     row.effort = measured.effort;
+    row.small = measured.small;
     row.deviations = measured
         .columns
         .iter()
@@ -600,7 +637,11 @@ fn row(bench: &Bench<'_>, candidate: Candidate, truth: &Measured, variables: &[C
         let relative = row.deviations.iter().zip(variables).map(|(d, v)| size(d) / v.scale);
         relative.reduce(f64::max)
     };
-    (row.relative_rmse, row.relative_largest) = (worst(&|d| d.rmse), worst(&|d| d.largest));
+    let rmse = worst(&|d| d.rmse);
+    let largest = worst(&|d| d.largest);
+    let is_worst = |(d, v): (&Deviation, &Compared)| Some(d.rmse / v.scale) == rmse;
+    row.worst = row.deviations.iter().zip(variables).position(is_worst);
+    (row.relative_rmse, row.relative_largest) = (rmse, largest);
     row
 }
 

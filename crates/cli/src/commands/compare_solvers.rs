@@ -253,7 +253,11 @@ fn work_table(comparison: &Comparison) -> String {
         "evaluations",
         "Jacobians",
     ];
+    let names_worst = comparison.variables.len() > 1;
     let mut rows = vec![header.map(str::to_owned).to_vec()];
+    if names_worst {
+        rows[0].push("worst".to_owned());
+    }
     for row in &comparison.rows {
         let mut cells = vec![row.candidate.name(), row.candidate.fineness()];
         if row.failure.is_some() {
@@ -271,9 +275,28 @@ fn work_table(comparison: &Comparison) -> String {
             work.map_or("–".to_owned(), |work| count(work.evaluations)),
             work.map_or("–".to_owned(), |work| count(work.jacobians)),
         ]);
+        if let Some(worst) = row.worst.filter(|_| names_worst) {
+            cells.push(comparison.variables[worst].name.clone());
+        }
         rows.push(cells);
     }
-    format!("\n{}", columns(&rows, &[true]))
+    let left = [true, false, false, false, false, false, false, false, false, true];
+    let mut text = format!("\n{}", columns(&rows, &left));
+    let idle: Vec<String> = comparison
+        .rows
+        .iter()
+        .filter(|row| row.candidate.small_volumes != SmallVolumeKind::Integrate)
+        .filter(|row| row.failure.is_none() && row.small.is_empty())
+        .map(|row| row.candidate.in_words())
+        .collect();
+    if !idle.is_empty() {
+        text.push_str(&format!(
+            "\n  no volume was replaced by {}: none is small against the step\n  \
+             name them: --set \"solver.small=NAME\"; `fluxline stiffness` finds them\n",
+            idle.join(", ")
+        ));
+    }
+    text
 }
 
 fn error_table(comparison: &Comparison, index: usize, variable: &Compared) -> String {
@@ -343,6 +366,8 @@ fn row_in_json(comparison: &Comparison, row: &Row) -> Value {
         })
         .collect();
     value["failure"] = json!(row.failure);
+    value["replaced_volumes"] = json!(row.small);
+    value["worst_variable"] = json!(row.worst.map(|worst| &comparison.variables[worst].name));
     value["seconds"] = finite(row.seconds);
     value["speed_up"] = json!(row.speed_up);
     value["relative_rmse"] = json!(row.relative_rmse);

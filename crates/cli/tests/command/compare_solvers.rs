@@ -154,7 +154,27 @@ fn small_volumes_are_compared_in_the_same_table_and_a_failure_is_a_row() {
     assert!(is_lost, "{}", rk4[0]);
     assert_eq!(rk4[1]["small_volumes"], "algebraic");
     assert!(error(rk4[1]) < 1e-3, "{}", rk4[1]);
+    assert_eq!(rk4[1]["replaced_volumes"][0], "small.pressure");
     assert!(error(runs(&value, "sdirk2")[0]) < 1e-2);
+    // The volume as it is settles in 25 µs: not small against a step of 10 µs, which is told.
+    let said = bench.fluxline(&[
+        "compare-solvers",
+        &file,
+        "--stop",
+        "0.02 s",
+        "--solvers",
+        "rk4",
+        "--steps",
+        "10 us",
+        "--small-volumes",
+        "algebraic",
+    ]);
+    assert_eq!(said.code, 0, "{}", said.err);
+    assert!(
+        said.out.contains("no volume was replaced by rk4 + algebraic at 10 µs"),
+        "{}",
+        said.out
+    );
 }
 
 #[test]
