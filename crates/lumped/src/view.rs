@@ -40,6 +40,10 @@ pub struct VolumeInfo {
     pub volume: f64,
 }
 
+/// How far a stop may be overrun before the step is taken again, as part of the size of change that
+/// matters: 10 µm, 1 mbar.
+const OVERRUN: f64 = 0.01;
+
 /// The lumped view of a plan.
 pub struct View<'p> {
     plan: &'p Plan,
@@ -894,18 +898,26 @@ impl System for View<'_> {
     }
 
     fn overrun(&mut self, time: f64, x: &[f64]) -> f64 {
-        if self.evaluate(time, x).is_err() {
+        if self.settling.is_empty() || self.evaluate(time, x).is_err() {
             return 0.0;
         }
         // Settles a copy: memory is renewed only with the step that is kept.
-        let kept = self.values.clone();
-        self.settle_components(time);
+        let mut copy = std::mem::take(&mut self.shown);
         let mut worst = 0.0f64;
-        for (state, &place) in self.state_places.iter().enumerate() {
-            let moved = (self.values[place as usize] - x[state]).abs();
-            worst = worst.max(moved / self.states[state].nominal);
+        for &component in &self.settling {
+            let block = &self.parts.layout.blocks[component as usize];
+            let Some(law) = &self.parts.laws[component as usize] else { continue };
+            copy.clear();
+            copy.extend_from_slice(&self.values[block.range()]);
+            let local = Block { begin: 0, ..*block };
+            law.settle(&mut settle_view(&mut copy, &local, time));
+            for k in 0..block.states as usize {
+                let state = block.first_state as usize + k;
+                let moved = (copy[local.state(k) as usize] - x[state]).abs();
+                worst = worst.max(moved / (OVERRUN * self.states[state].nominal));
+            }
         }
-        self.values = kept;
+        self.shown = copy;
         worst
     }
 }
