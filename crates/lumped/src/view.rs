@@ -1,7 +1,6 @@
 //! A circuit as x' = f(t, x).
 
 use crate::build::{self, Home, Parts};
-use crate::dense::Factors;
 use crate::frame::{self, Op};
 use crate::layout::{Block, Place};
 use crate::schedule::{self, Cluster, Schedule, Undetermined};
@@ -13,6 +12,7 @@ use fluxline_core::gradient::{DIRECTIONS, Gradient};
 use fluxline_core::plan::Plan;
 use fluxline_core::state::State;
 use fluxline_diagnostics::Diagnostic;
+use fluxline_ode::matrix::dense::Dense;
 use fluxline_ode::{Pattern, System, Trouble};
 use std::cell::Cell;
 
@@ -94,7 +94,7 @@ struct Selection {
 
 /// Memory of a cluster's iteration.
 struct ClusterSolver {
-    factors: Factors,
+    factors: Dense,
     step: Vec<f64>,
     old: Vec<f64>,
     small: Vec<f64>,
@@ -501,7 +501,7 @@ impl<'p> View<'p> {
                         gradients[a as usize].value.abs() + gradients[b as usize].value.abs();
                     solver.scale[row] = size.max(1e-300);
                     for column in first..count.min(first + DIRECTIONS) {
-                        solver.factors.matrix()[row * count + column] =
+                        solver.factors.entries()[row * count + column] =
                             difference.slope[column - first];
                     }
                 }
@@ -515,7 +515,7 @@ impl<'p> View<'p> {
                 }
                 continue;
             }
-            if !size.is_finite() || !solver.factors.factorise() {
+            if !size.is_finite() || solver.factors.factorise().is_err() {
                 break;
             }
             if converged && (keep_factors || size == 0.0) || size == 0.0 {
@@ -926,7 +926,7 @@ impl ClusterSolver {
     fn new(plan: &Plan, parts: &Parts, cluster: &Cluster) -> Self {
         let count = cluster.unknowns.len();
         Self {
-            factors: Factors::new(count),
+            factors: Dense::new(count),
             step: vec![0.0; count],
             old: vec![0.0; count],
             small: cluster.unknowns.iter().map(|&place| small(plan, parts, place)).collect(),
