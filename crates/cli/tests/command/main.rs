@@ -7,6 +7,7 @@ mod failures;
 mod hopsan;
 mod plots;
 mod results;
+mod solvers;
 mod starter;
 mod states;
 mod stiffness;
