@@ -197,7 +197,8 @@ impl<const N: usize> Gated<N> {
             }
             // Of lanes that stand still, nothing counts.
             let (now, before) = (&mut state.faults, &before.faults);
-            now.unconverged_lanes = before.unconverged_lanes | (now.unconverged_lanes & open.bits());
+            now.unconverged_lanes =
+                before.unconverged_lanes | (now.unconverged_lanes & open.bits());
             now.stopped_lanes = before.stopped_lanes | (now.stopped_lanes & open.bits());
         }
     }

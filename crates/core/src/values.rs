@@ -201,7 +201,9 @@ fn list(text: &str, unit: &Unit) -> Result<Vec<f64>, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::settings::{FluidSettings, LineDefaults, RecordSettings, RunSettings, SolverSettings};
+    use crate::settings::{
+        FluidSettings, LineDefaults, RecordSettings, RunSettings, SolverSettings,
+    };
 
     #[test]
     fn settings_have_sound_defaults() {

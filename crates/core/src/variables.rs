@@ -42,9 +42,11 @@ impl Slot {
                     Role::Wave => b.wave,
                     Role::Impedance => b.impedance,
                     Role::Dry => b.dry,
-                    Role::Temperature => {
-                        state.line_temperature.get(bond as usize).copied().unwrap_or(T::of(f64::NAN))
-                    }
+                    Role::Temperature => state
+                        .line_temperature
+                        .get(bond as usize)
+                        .copied()
+                        .unwrap_or(T::of(f64::NAN)),
                 }
             }
             Location::Signal(signal) => state.signals[signal as usize],

@@ -15,7 +15,13 @@ fn registry() -> Registry {
 
 fn plan(file: &str, registry: &Registry, set: &[Override]) -> Plan {
     let loaded = if file.ends_with(".hmf") {
-        let mut import = fluxline_hmf::convert::import(file.as_ref(), registry, &set.iter().map(|o| fluxline_hmf::Override::parse(o.text()).unwrap()).collect::<Vec<_>>());
+        let mut import = fluxline_hmf::convert::import(
+            file.as_ref(),
+            registry,
+            &set.iter()
+                .map(|o| fluxline_hmf::Override::parse(o.text()).unwrap())
+                .collect::<Vec<_>>(),
+        );
         let c = import.converted.take().unwrap();
         fluxline_formats::load_converted(import.sources, file, &c.text, "", registry, &[])
     } else {
@@ -67,7 +73,9 @@ where
         let mut one = plans[0].initial.clone();
         for (lane, expected) in finals.iter().enumerate() {
             extract(&state, lane, &mut one);
-            same &= one.bonds.iter().zip(&expected.bonds).all(|(a, b)| a.effort.to_bits() == b.effort.to_bits() && a.flow.to_bits() == b.flow.to_bits());
+            same &= one.bonds.iter().zip(&expected.bonds).all(|(a, b)| {
+                a.effort.to_bits() == b.effort.to_bits() && a.flow.to_bits() == b.flow.to_bits()
+            });
         }
         println!(
             "{N} lanes {:8} {:7.1} ns/step/variant, single {:7.1} ns/step, ratio {:.2}, pack {:.0} us, same bits {same}",

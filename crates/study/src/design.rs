@@ -161,7 +161,11 @@ impl Design {
 mod tests {
     use super::*;
 
-    fn design(vary: &[&str], scheme: Option<Scheme>, runs: Option<u64>) -> Result<Design, Diagnostic> {
+    fn design(
+        vary: &[&str],
+        scheme: Option<Scheme>,
+        runs: Option<u64>,
+    ) -> Result<Design, Diagnostic> {
         let vary = vary.iter().map(|text| Vary::parse(text).unwrap()).collect();
         Design::new(vary, scheme, runs, 1)
     }
@@ -209,7 +213,8 @@ mod tests {
 
     #[test]
     fn designs_that_make_no_sense_are_told() {
-        let error = |vary: &[&str], scheme, runs| design(vary, scheme, runs).unwrap_err().to_string();
+        let error =
+            |vary: &[&str], scheme, runs| design(vary, scheme, runs).unwrap_err().to_string();
         assert!(error(&[], None, None).contains("nothing is varied"));
         assert!(error(&["a=1..2:2", "a=3"], None, None).contains("varied twice"));
         assert!(error(&["a=1..2"], None, None).contains("number of runs"));

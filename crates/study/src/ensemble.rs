@@ -322,9 +322,8 @@ impl<'m> Ensemble<'m> {
         self.evaluate_each(variants.len(), &|i| variants[i].clone(), &mut |_, outcome| {
             results.push(outcome);
         });
-        let interrupted = || {
-            Err(Reason { kind: ReasonKind::Interrupted, message: "interrupted".to_owned() })
-        };
+        let interrupted =
+            || Err(Reason { kind: ReasonKind::Interrupted, message: "interrupted".to_owned() });
         results.resize_with(variants.len(), interrupted);
         results
     }
@@ -469,11 +468,8 @@ impl<'m> Ensemble<'m> {
         Ok(Built { number, run: circuit.run.clone(), look, plan, state: None })
     }
 
-    fn run_in_lanes<const N: usize>(
-        &self,
-        mut built: Vec<Built>,
-        results: &mut [Option<Outcome>],
-    ) where
+    fn run_in_lanes<const N: usize>(&self, mut built: Vec<Built>, results: &mut [Option<Outcome>])
+    where
         Widths: Width<N>,
     {
         // Coming to rest first: it takes each variant its own time.
@@ -538,8 +534,9 @@ impl<'m> Ensemble<'m> {
         let lanes = (members.len() >= least_for_lanes(N)).then(|| self.pack::<N>(built, &members));
         let rested: Vec<(Rest, State<f64>)> = match lanes.flatten() {
             Some(mut lanes) => {
-                let starts: [&State<f64>; N] =
-                    std::array::from_fn(|lane| &built[members[lane.min(members.len() - 1)]].plan.initial);
+                let starts: [&State<f64>; N] = std::array::from_fn(|lane| {
+                    &built[members[lane.min(members.len() - 1)]].plan.initial
+                });
                 let (limit, tolerance) = (run.rest_limit, run.rest_tolerance);
                 let all = lanes.come_to_rest(starts, limit, tolerance, || !self.is_stopped());
                 all.into_iter().take(members.len()).collect()
@@ -578,30 +575,39 @@ impl<'m> Ensemble<'m> {
         let Some(mut lanes) = self.pack::<N>(built, members) else { return false };
         let first = &built[members[0]];
         let member = |lane: usize| &built[members[lane.min(members.len() - 1)]];
-        let starts: [&State<f64>; N] =
-            std::array::from_fn(|lane| member(lane).state.as_ref().unwrap_or(&member(lane).plan.initial));
+        let starts: [&State<f64>; N] = std::array::from_fn(|lane| {
+            member(lane).state.as_ref().unwrap_or(&member(lane).plan.initial)
+        });
         let mut state = pack_states(starts);
         let mut observer = Observer::<Lanes<N>>::new(&first.look, &self.wanted, first.steps());
         let mut failed = 0u64;
         let all = u64::MAX >> (64 - N);
-        let is_whole = march(&first.plan, &mut state, first.steps(), &first.look, &mut observer, |state| {
-            lanes.step(state, false);
-        }, |state| {
-            let mut wrong = unsound(state) | state.faults.stopped_lanes;
-            if first.plan.convention == Convention::Fluxline {
-                wrong |= state.faults.unconverged_lanes;
-            }
-            failed |= wrong;
-            if failed == all || self.is_stopped() {
-                return false;
-            }
-            // Lanes that went wrong follow one that did not.
-            let good = (0..N).find(|lane| failed >> lane & 1 == 0).unwrap_or(0);
-            for lane in (0..N).filter(|lane| failed >> lane & 1 == 1) {
-                replace_lane(state, lane, good);
-            }
-            true
-        });
+        let is_whole = march(
+            &first.plan,
+            &mut state,
+            first.steps(),
+            &first.look,
+            &mut observer,
+            |state| {
+                lanes.step(state, false);
+            },
+            |state| {
+                let mut wrong = unsound(state) | state.faults.stopped_lanes;
+                if first.plan.convention == Convention::Fluxline {
+                    wrong |= state.faults.unconverged_lanes;
+                }
+                failed |= wrong;
+                if failed == all || self.is_stopped() {
+                    return false;
+                }
+                // Lanes that went wrong follow one that did not.
+                let good = (0..N).find(|lane| failed >> lane & 1 == 0).unwrap_or(0);
+                for lane in (0..N).filter(|lane| failed >> lane & 1 == 1) {
+                    replace_lane(state, lane, good);
+                }
+                true
+            },
+        );
         if !is_whole && failed != all {
             return true;
         }
@@ -610,7 +616,9 @@ impl<'m> Ensemble<'m> {
             results[one.number] = if failed >> lane & 1 == 1 {
                 self.reason(one).map(Err)
             } else {
-                Some(Ok(observer.results(&one.look.metrics, one.plan.step, |x: Lanes<N>| x.0[lane])))
+                Some(
+                    Ok(observer.results(&one.look.metrics, one.plan.step, |x: Lanes<N>| x.0[lane])),
+                )
             };
         }
         true
@@ -632,14 +640,23 @@ impl<'m> Ensemble<'m> {
         let mut observer = Observer::<f64>::new(&one.look, &self.wanted, one.steps());
         let mut tally = Tally::new(&one.plan, &mut state, false);
         let mut has_failed = false;
-        let is_whole = march(&one.plan, &mut state, one.steps(), &one.look, &mut observer, |state| {
-            engine::step(&one.plan, state, &mut tally, false);
-        }, |state| {
-            has_failed = unsound(state) != 0
-                || state.faults.stop_requested > 0
-                || (state.faults.unconverged > 0 && one.plan.convention == Convention::Fluxline);
-            !has_failed && !self.is_stopped()
-        });
+        let is_whole = march(
+            &one.plan,
+            &mut state,
+            one.steps(),
+            &one.look,
+            &mut observer,
+            |state| {
+                engine::step(&one.plan, state, &mut tally, false);
+            },
+            |state| {
+                has_failed = unsound(state) != 0
+                    || state.faults.stop_requested > 0
+                    || (state.faults.unconverged > 0
+                        && one.plan.convention == Convention::Fluxline);
+                !has_failed && !self.is_stopped()
+            },
+        );
         match (has_failed, is_whole) {
             (true, _) => self.reason(one).map(Err),
             (false, false) => None,
@@ -652,8 +669,9 @@ impl<'m> Ensemble<'m> {
     fn reason(&self, one: &Built) -> Option<Reason> {
         let mut state = one.state.as_ref().unwrap_or(&one.plan.initial).clone();
         let mut recorder = Recorder::new(Vec::new(), Sampling::Even(2), one.steps());
-        let outcome =
-            run::run(&one.plan, &mut state, one.steps(), &mut recorder, false, |_| !self.is_stopped());
+        let outcome = run::run(&one.plan, &mut state, one.steps(), &mut recorder, false, |_| {
+            !self.is_stopped()
+        });
         let time = |seconds: f64| Quantity::new(seconds, Dimension::TIME);
         let (kind, message) = match outcome.ended {
             Ended::Diverged(found) => (
@@ -664,9 +682,10 @@ impl<'m> Ensemble<'m> {
                 ReasonKind::NotConverged,
                 format!("the equations of `{component}` have no solution at t = {:.6}", time(at)),
             ),
-            Ended::Stopped { component, time: at } => {
-                (ReasonKind::Stopped, format!("`{component}` stopped the run at t = {:.6}", time(at)))
-            }
+            Ended::Stopped { component, time: at } => (
+                ReasonKind::Stopped,
+                format!("`{component}` stopped the run at t = {:.6}", time(at)),
+            ),
             Ended::Done | Ended::Failed(_) | Ended::Interrupted { .. } | Ended::SinkFailed => {
                 return None;
             }
@@ -692,11 +711,7 @@ fn not_at_rest(plan: &Plan, rest: &Rest) -> Option<Reason> {
 }
 
 /// The circuit of a variant, through the file.
-fn load(
-    model: &dyn Model,
-    parameters: &[Parameter],
-    variant: &[f64],
-) -> Result<Circuit, Refused> {
+fn load(model: &dyn Model, parameters: &[Parameter], variant: &[f64]) -> Result<Circuit, Refused> {
     model.load(&overrides(parameters, variant))
 }
 
@@ -733,10 +748,7 @@ fn find_place(circuit: &Circuit, name: &str, value: f64) -> Option<Place> {
 }
 
 /// Variants, by number, in groups that can run side by side.
-fn classes<'b>(
-    built: impl Iterator<Item = &'b Built>,
-    registry: &Registry,
-) -> Vec<Vec<usize>> {
+fn classes<'b>(built: impl Iterator<Item = &'b Built>, registry: &Registry) -> Vec<Vec<usize>> {
     let mut classes: Vec<(&Built, Vec<usize>)> = Vec::new();
     for one in built {
         let is_alike = |other: &Built| {

@@ -90,12 +90,8 @@ impl Journal {
                 }
             }
         }
-        let mut rows = File::options()
-            .create(true)
-            .truncate(false)
-            .write(true)
-            .open(&part)
-            .map_err(cannot)?;
+        let mut rows =
+            File::options().create(true).truncate(false).write(true).open(&part).map_err(cannot)?;
         let (runs, length) = match found {
             Some((runs, length)) => (runs, length),
             None => {
@@ -108,7 +104,8 @@ impl Journal {
             true => None,
             false => {
                 let path = with_ending(&signals_path(target), ".partial");
-                let file = open_signals(&path, table, runs).map_err(|e| write_problem(&path, &e))?;
+                let file =
+                    open_signals(&path, table, runs).map_err(|e| write_problem(&path, &e))?;
                 Some((path, BufWriter::new(file)))
             }
         };
@@ -249,7 +246,10 @@ impl Journal {
 /// A row that has been read back.
 struct Row {
     run: u64,
-    #[cfg_attr(not(feature = "parquet"), allow(dead_code, reason = "only Parquet files need them"))]
+    #[cfg_attr(
+        not(feature = "parquet"),
+        allow(dead_code, reason = "only Parquet files need them")
+    )]
     parameters: Vec<f64>,
     metrics: Vec<f64>,
     failure: Option<(ReasonKind, String)>,
@@ -352,9 +352,9 @@ fn open_signals(path: &Path, table: &Table, runs: u64) -> io::Result<File> {
         loop {
             line.clear();
             reader.read_until(b'\n', &mut line)?;
-            let run = std::str::from_utf8(&line).ok().and_then(|line| {
-                line.split(',').next().and_then(|run| run.parse::<u64>().ok())
-            });
+            let run = std::str::from_utf8(&line)
+                .ok()
+                .and_then(|line| line.split(',').next().and_then(|run| run.parse::<u64>().ok()));
             let is_head = length == 0 && line == head.as_bytes();
             if !(is_head || run.is_some_and(|run| run < runs)) || line.last() != Some(&b'\n') {
                 break;

@@ -22,7 +22,10 @@ pub const FUNCTIONS: &[(&str, &str)] = &[
     ("peak_to_peak", "largest less smallest value"),
     ("integral", "integral over time"),
     ("overshoot", "how far it goes beyond its last value (or a given one), over the whole way"),
-    ("settling_time", "time after which it stays within 2 % (or a given share) of the whole way around its last value"),
+    (
+        "settling_time",
+        "time after which it stays within 2 % (or a given share) of the whole way around its last value",
+    ),
     ("rise_time", "time from 10 % to 90 % of the way from its first to its last value"),
     ("iae", "integral of the absolute difference of two signals"),
     ("ise", "integral of the squared difference of two signals"),
@@ -110,12 +113,36 @@ struct Gauge {
 #[derive(Clone, Debug)]
 enum Function {
     Plain(usize),
-    PeakToPeak { max: usize, min: usize },
+    PeakToPeak {
+        max: usize,
+        min: usize,
+    },
     /// ∫x dt by the trapezoidal rule: all samples, less half of the first and the last.
-    Integral { sum: usize, first: usize, last: usize, power: Power, over: Over },
-    Overshoot { max: usize, min: usize, first: usize, last: usize, target: Option<usize> },
-    Settling { trace: usize, first: usize, last: usize, band: f64 },
-    Rise { trace: usize, first: usize, last: usize },
+    Integral {
+        sum: usize,
+        first: usize,
+        last: usize,
+        power: Power,
+        over: Over,
+    },
+    Overshoot {
+        max: usize,
+        min: usize,
+        first: usize,
+        last: usize,
+        target: Option<usize>,
+    },
+    Settling {
+        trace: usize,
+        first: usize,
+        last: usize,
+        band: f64,
+    },
+    Rise {
+        trace: usize,
+        first: usize,
+        last: usize,
+    },
 }
 
 /// What is summed.
@@ -168,7 +195,8 @@ impl Metrics {
     ) -> Result<Self, Diagnostic> {
         let mut metrics = Self::default();
         for text in texts {
-            let mut reader = Reader { text, variables, metrics: &mut metrics, functions: Vec::new() };
+            let mut reader =
+                Reader { text, variables, metrics: &mut metrics, functions: Vec::new() };
             let plain = reader.replace_functions(text)?;
             let functions = reader.functions;
             let index = |name: &str| name.strip_prefix('_').and_then(|n| n.parse::<usize>().ok());
@@ -272,8 +300,7 @@ impl Reader<'_> {
                     true => format!("{least}"),
                     false => format!("{least} or {most}"),
                 };
-                let message =
-                    format!("`{name}` takes {number} arguments, not {}", arguments.len());
+                let message = format!("`{name}` takes {number} arguments, not {}", arguments.len());
                 let help = "the first is a signal, such as load.x or load.x - reference.out";
                 Err(wrong(text, message).help(help))
             }
@@ -693,9 +720,8 @@ impl<T: Num> Meters<T> {
             Function::Settling { trace: gauge, first, last, band } => {
                 let (first, last) = (seen(first), seen(last));
                 let allowed = band * (last - first).abs();
-                let is_outside = |&(low, high): &(f64, f64)| {
-                    low < last - allowed || high > last + allowed
-                };
+                let is_outside =
+                    |&(low, high): &(f64, f64)| low < last - allowed || high > last + allowed;
                 let outside = trace(gauge).iter().rposition(is_outside);
                 outside.map_or(0.0, |at| ((at + 1) as f64 * block).min(duration))
             }
@@ -705,9 +731,11 @@ impl<T: Num> Meters<T> {
                 let all = trace(gauge);
                 let reached = |share: f64| {
                     let level = first + share * way;
-                    all.iter().position(|&(low, high)| {
-                        if way < 0.0 { low <= level } else { high >= level }
-                    })
+                    all.iter().position(
+                        |&(low, high)| {
+                            if way < 0.0 { low <= level } else { high >= level }
+                        },
+                    )
                 };
                 match (reached(0.1), reached(0.9)) {
                     (Some(from), Some(to)) => (to - from) as f64 * block,

@@ -127,10 +127,9 @@ mod tests {
     #[test]
     fn integrates_a_smooth_function_far_better_than_chance() {
         let sobol = Sobol::new(4, 0);
-        let mean: f64 = (0..4096)
-            .map(|k| (0..4).map(|d| sobol.coordinate(d, k)).product::<f64>())
-            .sum::<f64>()
-            / 4096.0;
+        let mean: f64 =
+            (0..4096).map(|k| (0..4).map(|d| sobol.coordinate(d, k)).product::<f64>()).sum::<f64>()
+                / 4096.0;
         assert!((mean - 1.0 / 16.0).abs() < 2e-4, "{mean}");
     }
 

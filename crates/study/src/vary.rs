@@ -62,7 +62,8 @@ impl Vary {
         if name.is_empty() {
             return Err(wrong("the name of the parameter is missing".to_owned()));
         }
-        let read = |text: &str| quantity(text).map_err(|reason| wrong(format!("`{name}`: {reason}")));
+        let read =
+            |text: &str| quantity(text).map_err(|reason| wrong(format!("`{name}`: {reason}")));
         let (values, dimension) = if let Some((function, inside)) = call(text) {
             let parts: Vec<&str> = split(inside);
             let [first, second] = parts[..] else {
@@ -95,8 +96,7 @@ impl Vary {
             };
             (values, a.dimension)
         } else if let Some(list) = text.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')) {
-            let all: Vec<Quantity> =
-                split(list).into_iter().map(read).collect::<Result<_, _>>()?;
+            let all: Vec<Quantity> = split(list).into_iter().map(read).collect::<Result<_, _>>()?;
             let Some(first) = all.first() else {
                 return Err(wrong(format!("`{name}`: the list is empty")));
             };
@@ -118,7 +118,8 @@ impl Vary {
                 Some(count) => {
                     let n = count.parse::<u64>().ok().filter(|n| (2..=MOST_LEVELS).contains(n));
                     let Some(n) = n else {
-                        let message = format!("`{name}`: `{count}` is not a number of values, 2 or more");
+                        let message =
+                            format!("`{name}`: `{count}` is not a number of values, 2 or more");
                         return Err(wrong(message));
                     };
                     // The ends exactly as they were given.
@@ -178,14 +179,19 @@ impl Vary {
 }
 
 fn mixed(name: &str, a: &Quantity, b: &Quantity) -> String {
-    format!("`{name}`: {a} is {}, but {b} is {}", a.dimension.with_article(), b.dimension.with_article())
+    format!(
+        "`{name}`: {a} is {}, but {b} is {}",
+        a.dimension.with_article(),
+        b.dimension.with_article()
+    )
 }
 
 /// A function and what stands in its brackets.
 fn call(text: &str) -> Option<(&str, &str)> {
     let (function, rest) = text.split_once('(')?;
     let function = function.trim();
-    let is_word = !function.is_empty() && function.chars().all(|c| c.is_ascii_alphabetic() || c == '_');
+    let is_word =
+        !function.is_empty() && function.chars().all(|c| c.is_ascii_alphabetic() || c == '_');
     Some((function, rest.strip_suffix(')')?)).filter(|_| is_word)
 }
 
@@ -235,10 +241,7 @@ mod tests {
             values("load.mass = lognormal(100 kg, 0.2)"),
             Values::Lognormal { median: 100.0, deviation: 0.2 }
         );
-        assert_eq!(
-            values("a=normal(2 m, 3 mm)"),
-            Values::Normal { mean: 2.0, deviation: 0.003 }
-        );
+        assert_eq!(values("a=normal(2 m, 3 mm)"), Values::Normal { mean: 2.0, deviation: 0.003 });
         assert_eq!(values("a=3"), Values::Levels(vec![3.0]));
     }
 

@@ -25,8 +25,15 @@ fn load(path: &Path, registry: &Registry) -> Option<Circuit> {
         let converted = found.converted.take()?;
         let folder = path.parent()?;
         let sources = found.sources;
-        return fluxline_formats::load_converted(sources, "", &converted.text, folder, registry, &[])
-            .circuit;
+        return fluxline_formats::load_converted(
+            sources,
+            "",
+            &converted.text,
+            folder,
+            registry,
+            &[],
+        )
+        .circuit;
     }
     fluxline_formats::load_file(path, registry, &[]).circuit
 }
@@ -38,14 +45,17 @@ fn scattered(circuit: &Circuit, variant: u64, registry: &Registry) -> Option<Pla
         let declaration = instance.declaration();
         let before = instance.values.clone();
         for (index, parameter) in declaration.parameters.iter().enumerate() {
-            if let (Kind::Quantity, Value::Number(x)) = (&parameter.kind, &mut instance.values[index]) {
+            if let (Kind::Quantity, Value::Number(x)) =
+                (&parameter.kind, &mut instance.values[index])
+            {
                 *x *= 1.0 + 0.04 * (uniform(variant, index, number as u64) - 0.5);
             }
         }
         let rules = fluxline_core::values::Rules::of(declaration).ok()?;
-        let is_outside = rules.parameters.iter().zip(&instance.values).any(|(rule, value)| {
-            matches!(value, Value::Number(x) if rule.beyond(*x).is_some())
-        });
+        let is_outside =
+            rules.parameters.iter().zip(&instance.values).any(
+                |(rule, value)| matches!(value, Value::Number(x) if rule.beyond(*x).is_some()),
+            );
         if is_outside {
             instance.values = before;
         }
@@ -55,7 +65,10 @@ fn scattered(circuit: &Circuit, variant: u64, registry: &Registry) -> Option<Pla
 
 /// Everything that changes, as bits.
 fn bits(state: &State<f64>) -> Vec<u64> {
-    let bonds = state.bonds.iter().flat_map(|b| [b.flow, b.effort, b.wave, b.impedance, b.displacement, b.dry]);
+    let bonds = state
+        .bonds
+        .iter()
+        .flat_map(|b| [b.flow, b.effort, b.wave, b.impedance, b.displacement, b.dry]);
     let all = bonds.chain(state.signals.iter().copied()).chain(state.states.iter().copied());
     // What is no number has many faces.
     all.map(|x| if x.is_nan() { f64::NAN.to_bits() } else { x.to_bits() }).collect()
@@ -88,7 +101,8 @@ where
         for lane in 0..N {
             extract(&state, lane, &mut one);
             let expected = &expected[lane % expected.len()];
-            let differing = bits(&one).iter().zip(bits(expected)).filter(|(a, b)| **a != *b).count();
+            let differing =
+                bits(&one).iter().zip(bits(expected)).filter(|(a, b)| **a != *b).count();
             assert_eq!(differing, 0, "{name}: lane {lane} of {N} with {}", instructions.name());
         }
     }
@@ -101,9 +115,9 @@ fn check(path: &Path, steps: u64, registry: &Registry) -> Result<(), &'static st
     let mut plans: Vec<Plan> = Vec::new();
     for variant in 0..12 {
         if let Some(plan) = scattered(&circuit, variant, registry)
-            && plans.first().is_none_or(|first| {
-                fluxline_core::lanes::are_alike(first, &plan, registry)
-            })
+            && plans
+                .first()
+                .is_none_or(|first| fluxline_core::lanes::are_alike(first, &plan, registry))
         {
             plans.push(plan);
         }
@@ -151,7 +165,11 @@ fn every_example_gives_the_bits_of_single_runs() {
     assert!(paths.len() >= 8);
     for path in paths {
         let result = check(&path, 6000, &registry);
-        assert!(result.is_ok() || result == Err("carries temperature"), "{}: {result:?}", path.display());
+        assert!(
+            result.is_ok() || result == Err("carries temperature"),
+            "{}: {result:?}",
+            path.display()
+        );
     }
 }
 

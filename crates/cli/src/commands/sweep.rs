@@ -12,7 +12,9 @@ use fluxline_diagnostics::{Code, Diagnostic};
 use fluxline_formats::Override;
 use fluxline_formats::results::write_problem;
 use fluxline_study::design::{Design, Scheme};
-use fluxline_study::ensemble::{Effort, Ensemble, Model, Outcome, Parameter, ReasonKind, Refused, Wanted};
+use fluxline_study::ensemble::{
+    Effort, Ensemble, Model, Outcome, Parameter, ReasonKind, Refused, Wanted,
+};
 use fluxline_study::journal::{Journal, Table};
 use fluxline_study::vary::Vary;
 use indicatif::{ProgressBar, ProgressStyle};
@@ -135,8 +137,7 @@ pub(super) fn run(console: &Console, args: &Sweep) -> u8 {
         .iter()
         .map(|vary| Parameter { name: vary.name.clone(), dimension: vary.dimension })
         .collect();
-    let wanted =
-        Wanted { metrics: args.metric.clone(), record, samples: args.samples as usize };
+    let wanted = Wanted { metrics: args.metric.clone(), record, samples: args.samples as usize };
     let examples = (0..design.runs.min(64)).map(|run| design.values(run));
     let ensemble = match Ensemble::new(&file, parameters, wanted, examples) {
         Ok(ensemble) => ensemble,
@@ -172,7 +173,11 @@ fn sweep(
         lanes: args.lanes.parse().unwrap_or(0),
     };
     let table = Table {
-        parameters: design.vary.iter().map(|vary| (vary.name.clone(), unit(vary.dimension))).collect(),
+        parameters: design
+            .vary
+            .iter()
+            .map(|vary| (vary.name.clone(), unit(vary.dimension)))
+            .collect(),
         metrics: ensemble
             .metrics()
             .all
@@ -185,9 +190,11 @@ fn sweep(
     let identity = identity(args, design, &ensemble);
     let mut journal = match &args.out {
         None => None,
-        Some(path) => Some(Journal::open(path, &table, identity, args.restart, &mut |run, outcome| {
-            tally.add(run, outcome);
-        })?),
+        Some(path) => {
+            Some(Journal::open(path, &table, identity, args.restart, &mut |run, outcome| {
+                tally.add(run, outcome);
+            })?)
+        }
     };
     let finished = journal.as_ref().map_or(0, Journal::runs);
     let left = design.runs - finished;
@@ -284,8 +291,9 @@ fn identity(args: &Sweep, design: &Design, ensemble: &Ensemble) -> u64 {
         ensemble.circuit(),
     );
     // FNV-1a.
-    told.bytes()
-        .fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
+    told.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+    })
 }
 
 /// Shows how far it is.
@@ -406,11 +414,8 @@ impl Summary<'_> {
             Scheme::Sobol => format!("Sobol sequence, seed {}", self.design.seed),
             Scheme::Random => format!("by chance, seed {}", self.design.seed),
         };
-        let title = format!(
-            "{}: {}, {design}",
-            self.args.file.display(),
-            counted(self.design.runs, "run")
-        );
+        let title =
+            format!("{}: {}, {design}", self.args.file.display(), counted(self.design.runs, "run"));
         let mut text = format!("{}\n", console.strong(&title));
         let rate = rounded(self.ran as f64 / self.seconds.max(1e-9), 3);
         let lanes = match self.effort.lanes() {
@@ -443,7 +448,10 @@ impl Summary<'_> {
         }
         let widest = self.table.metrics.iter().map(|(name, _)| name.chars().count());
         let width = widest.max().unwrap_or(0).max(6);
-        text.push_str(&format!("\n  {:<width$} {:>14} {:>14} {:>14}\n", "metric", "min", "mean", "max"));
+        text.push_str(&format!(
+            "\n  {:<width$} {:>14} {:>14} {:>14}\n",
+            "metric", "min", "mean", "max"
+        ));
         for ((name, unit), &(min, sum, max, number)) in
             self.table.metrics.iter().zip(&self.tally.metrics)
         {

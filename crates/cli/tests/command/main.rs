@@ -2,11 +2,14 @@
 
 mod bench;
 mod catalogue;
+mod compare_solvers;
 mod failures;
 mod hopsan;
 mod plots;
 mod results;
+mod solvers;
 mod starter;
 mod states;
+mod stiffness;
 mod sweep;
 mod verdict;

@@ -13,7 +13,12 @@ const METRICS: [&str; 6] = [
 
 fn sweep<'a>(vary: &[&'a str], rest: &[&'a str]) -> Vec<&'a str> {
     let vary = vary.iter().flat_map(|one| ["--vary", one]);
-    ["sweep", "pump.toml"].into_iter().chain(vary).chain(METRICS).chain(rest.iter().copied()).collect()
+    ["sweep", "pump.toml"]
+        .into_iter()
+        .chain(vary)
+        .chain(METRICS)
+        .chain(rest.iter().copied())
+        .collect()
 }
 
 /// A row's bits are those of a run by itself, whatever the lanes and threads.
@@ -23,23 +28,49 @@ fn results_are_those_of_single_runs_on_any_lanes_and_threads() {
     let vary = ["orifice.area=4 mm^2..9 mm^2", "volume.volume=lognormal(1 l, 0.3)"];
     let mut tables = Vec::new();
     for (lanes, threads) in [("auto", "2"), ("1", "1"), ("4", "3"), ("8", "1")] {
-        let rest =
-            ["--runs", "21", "--seed", "3", "--lanes", lanes, "--threads", threads, "--out", "a.csv"];
+        let rest = [
+            "--runs",
+            "21",
+            "--seed",
+            "3",
+            "--lanes",
+            lanes,
+            "--threads",
+            threads,
+            "--out",
+            "a.csv",
+        ];
         let said = bench.fluxline(&sweep(&vary, &rest));
         assert_eq!(said.code, 0, "{}", said.err);
         tables.push(bench.read("a.csv"));
     }
     assert!(tables.iter().all(|table| *table == tables[0]));
     let header = tables[0].lines().next().unwrap();
-    assert!(header.starts_with("run,orifice.area,volume.volume,max(pump.outlet.pressure)"), "{header}");
+    assert!(
+        header.starts_with("run,orifice.area,volume.volume,max(pump.outlet.pressure)"),
+        "{header}"
+    );
     let row: Vec<&str> = tables[0].lines().nth(8).unwrap().split(',').collect();
     assert_eq!(row[0], "7");
     let set = [format!("orifice.area={} m^2", row[1]), format!("volume.volume={} m^3", row[2])];
-    let arguments =
-        ["run", "pump.toml", "--set", &set[0], "--set", &set[1], "--every", "1", "--csv", "one.csv", "--record", "pump.outlet.pressure"];
+    let arguments = [
+        "run",
+        "pump.toml",
+        "--set",
+        &set[0],
+        "--set",
+        &set[1],
+        "--every",
+        "1",
+        "--csv",
+        "one.csv",
+        "--record",
+        "pump.outlet.pressure",
+    ];
     assert_eq!(bench.fluxline(&arguments).code, 0);
     let csv = bench.read("one.csv");
-    let pressures = csv.lines().skip(1).map(|line| line.split(',').nth(1).unwrap().parse::<f64>().unwrap());
+    let pressures =
+        csv.lines().skip(1).map(|line| line.split(',').nth(1).unwrap().parse::<f64>().unwrap());
     let most = pressures.fold(f64::NEG_INFINITY, f64::max);
     assert_eq!(most.to_bits(), row[3].parse::<f64>().unwrap().to_bits());
 }
@@ -67,8 +98,14 @@ fn every_design_gives_its_runs() {
 fn a_failed_run_is_told_with_its_reason_and_the_others_go_on() {
     let bench = Bench::with("runaway.toml", RUNAWAY);
     let arguments = [
-        "sweep", "runaway.toml", "--vary", "feedback.gain=[1e-8, 1e-12, 0, 1e-8]", "--metric",
-        "max(pump.outlet.pressure)", "--out", "a.csv",
+        "sweep",
+        "runaway.toml",
+        "--vary",
+        "feedback.gain=[1e-8, 1e-12, 0, 1e-8]",
+        "--metric",
+        "max(pump.outlet.pressure)",
+        "--out",
+        "a.csv",
     ];
     let (code, said) = bench.json(&arguments);
     assert_eq!(code, 0, "{said}");
@@ -106,7 +143,9 @@ fn an_interrupted_study_goes_on_to_the_same_bytes() {
     Command::new("kill").args(["-INT", &id]).status().unwrap();
     assert_eq!(child.wait().unwrap().code(), Some(1));
     // As a crash would leave it: a row that is torn, signals of a run that is not finished.
-    for (name, text) in [("a.csv.partial", "17,0.0"), ("a.signals.csv.partial", "2999,0.0,1.0\n2999")] {
+    for (name, text) in
+        [("a.csv.partial", "17,0.0"), ("a.signals.csv.partial", "2999,0.0,1.0\n2999")]
+    {
         let mut file = std::fs::File::options().append(true).open(bench.path(name)).unwrap();
         file.write_all(text.as_bytes()).unwrap();
     }
@@ -127,7 +166,8 @@ fn an_interrupted_study_goes_on_to_the_same_bytes() {
 #[test]
 fn results_of_another_study_are_not_mixed() {
     let bench = Bench::with("pump.toml", PUMP);
-    std::fs::write(bench.path("a.csv.partial"), "# fluxline study 0123456789abcdef\nrun,x\n").unwrap();
+    std::fs::write(bench.path("a.csv.partial"), "# fluxline study 0123456789abcdef\nrun,x\n")
+        .unwrap();
     let arguments = sweep(&["orifice.area=4 mm^2..9 mm^2:3"], &["--out", "a.csv"]);
     let said = bench.fluxline(&arguments);
     assert_eq!(said.code, 2);
@@ -142,13 +182,26 @@ fn mistakes_are_told_before_anything_runs() {
         (&["--vary", "orifice.aera=1..2:2"][..], &["orifice.aera", "area"][..]),
         (&["--vary", "orifice.area=1 bar..2 bar:2"], &["is a pressure"]),
         (&["--vary", "orifice.area=1 mm^2..2 mm^2"], &["number of runs", "--runs"]),
-        (&["--vary", "orifice.area=[5 mm^2]", "--metric", "maximum(pump.outlet.pressure)"], &["no function", "max"]),
-        (&["--vary", "orifice.area=[5 mm^2]", "--metric", "max(pump.outlet.presure)"], &["no variable", "pressure"]),
-        (&["--vary", "orifice.area=[5 mm^2]", "--metric", "max(pump.outlet.pressure) - 1 m"], &["in `--metric"]),
+        (
+            &["--vary", "orifice.area=[5 mm^2]", "--metric", "maximum(pump.outlet.pressure)"],
+            &["no function", "max"],
+        ),
+        (
+            &["--vary", "orifice.area=[5 mm^2]", "--metric", "max(pump.outlet.presure)"],
+            &["no variable", "pressure"],
+        ),
+        (
+            &["--vary", "orifice.area=[5 mm^2]", "--metric", "max(pump.outlet.pressure) - 1 m"],
+            &["in `--metric"],
+        ),
         (&["--vary", "orifice.area=[5 mm^2]", "--out", "a.txt"], &["neither a CSV nor a Parquet"]),
-        (&["--vary", "orifice.area=[5 mm^2]", "--set", "run.step_control=variable"], &["fixed step"]),
+        (
+            &["--vary", "orifice.area=[5 mm^2]", "--set", "run.step_control=variable"],
+            &["fixed step"],
+        ),
     ] {
-        let all: Vec<&str> = ["sweep", "pump.toml"].into_iter().chain(arguments.iter().copied()).collect();
+        let all: Vec<&str> =
+            ["sweep", "pump.toml"].into_iter().chain(arguments.iter().copied()).collect();
         let said = bench.fluxline(&all);
         assert_eq!(said.code, 2, "{arguments:?} {}", said.err);
         for part in parts {
