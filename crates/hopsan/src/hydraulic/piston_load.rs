@@ -227,8 +227,10 @@ impl<T: Num> Load<T> {
         let guess = io.flow(self.port);
         let mut v = root(io, everywhere, guess, SMALL_SPEED, |v| v - speed(v));
         let slope = limit_slope(motion(c(v)).1.value, low, high);
-        if slope.lt(T::one()).any() {
-            v = root(io, everywhere, v, SMALL_SPEED, |v| v - c(slope) * speed(v));
+        let stopped = slope.lt(T::one());
+        if stopped.any() {
+            let slowed = root(io, everywhere, v, SMALL_SPEED, |v| v - c(slope) * speed(v));
+            v = T::select(stopped, slowed, v);
         }
         chambers.write(io, v);
         let (force, x) = motion(c(v));

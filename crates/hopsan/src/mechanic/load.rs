@@ -700,21 +700,25 @@ impl Physics for ThreeMassLoad {
         let mut v: [T; 3] = std::array::from_fn(|i| io.flow(i));
         let mut share = [T::one(); 3];
         // a mass that would pass its stop is held there, which may free or hold another
+        let mut settled = T::one().lt(T::zero());
         for _ in 0..3 {
-            v = solve(io, v, [1.0; 3], |v| {
+            let new = solve(io, v, [1.0; 3], |v| {
                 let force = std::array::from_fn(|i| wave[i] + impedance[i] * v[i]);
                 let push = lifted.push(force, *v);
                 std::array::from_fn(|i| {
                     v[i] - Dual::constant(share[i]) * (gain[i] * push[i] - old[i])
                 })
             });
+            // A lane that has settled stays as it is, so that lanes give the bits of scalars.
+            v = std::array::from_fn(|i| T::select(settled, v[i], new[i]));
             let found: [T; 3] = std::array::from_fn(|i| {
                 let found = Self::position(io, i, v[i]).1;
                 T::select(share[i].lt(T::one()), share[i], found)
             });
-            let same = found.iter().zip(share).all(|(a, b)| !a.lt(b).any());
-            share = found;
-            if same {
+            let changes = (0..3).fold(T::one().lt(T::zero()), |any, i| any | found[i].lt(share[i]));
+            share = std::array::from_fn(|i| T::select(settled, share[i], found[i]));
+            settled = settled | !changes;
+            if settled.all() {
                 break;
             }
         }
