@@ -1,0 +1,327 @@
+//! Ensembles: what they compute, what they do with variants that fail, and that nothing depends on
+//! how they are run.
+
+use fluxline_core::circuit::{Circuit, Registry};
+use fluxline_formats::{Override, load_text};
+use fluxline_study::ensemble::{
+    Effort, Ensemble, Evaluation, Model, Outcome, Parameter, ReasonKind, Refused, Variant, Wanted,
+};
+use fluxline_units::{Dimension, Quantity};
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+struct Text {
+    registry: Registry,
+    text: &'static str,
+    loads: AtomicUsize,
+}
+
+impl Text {
+    fn new(text: &'static str) -> Self {
+        Self { registry: fluxline_library::registry(), text, loads: AtomicUsize::new(0) }
+    }
+}
+
+impl Model for Text {
+    fn registry(&self) -> &Registry {
+        &self.registry
+    }
+    fn load(&self, overrides: &[Override]) -> Result<Circuit, Refused> {
+        self.loads.fetch_add(1, Ordering::Relaxed);
+        let loaded = load_text("test.toml", self.text, "", &self.registry, overrides);
+        loaded.circuit.ok_or(Refused { problems: loaded.diagnostics, sources: loaded.sources })
+    }
+}
+
+fn parameter(name: &str, unit: &str) -> Parameter {
+    let dimension = Quantity::parse(&format!("1 {unit}")).unwrap().dimension;
+    Parameter { name: name.to_owned(), dimension }
+}
+
+fn ensemble<'m>(
+    model: &'m Text,
+    parameters: &[(&str, &str)],
+    metrics: &[&str],
+    examples: &[Variant],
+) -> Ensemble<'m> {
+    let parameters = parameters.iter().map(|(name, unit)| parameter(name, unit)).collect();
+    let wanted =
+        Wanted { metrics: metrics.iter().map(|m| (*m).to_owned()).collect(), ..Wanted::default() };
+    Ensemble::new(model, parameters, wanted, examples.iter().cloned())
+        .unwrap_or_else(|refused| panic!("{:?}", refused.problems))
+}
+
+/// Bits of the results, to compare.
+fn bits(outcomes: &[Outcome]) -> Vec<Result<Vec<u64>, ReasonKind>> {
+    let of = |evaluation: &Evaluation| evaluation.metrics.iter().map(|x| x.to_bits()).collect();
+    outcomes.iter().map(|outcome| outcome.as_ref().map(of).map_err(|reason| reason.kind)).collect()
+}
+
+const OSCILLATOR: &str = r#"
+[run]
+stop = "2 s"
+step = "0.2 ms"
+[parameters]
+softness = 1
+[components.mass]
+type = "translational.mass"
+mass = "1 kg"
+start_position = "10 mm"
+[components.spring]
+type = "translational.spring_damper"
+stiffness = "100 N/m / softness"
+damping = "0 N*s/m"
+[components.wall]
+type = "translational.fixed"
+[[connect]]
+from = "wall.b"
+to = "spring.a"
+[[connect]]
+from = "spring.b"
+to = "mass.a"
+"#;
+
+/// x = x₀·cos(ωt) with ω² = k/m: closed forms of all metrics over whole periods.
+#[test]
+fn metrics_are_those_of_the_closed_form() {
+    let model = Text::new(OSCILLATOR);
+    let metrics = [
+        "max(mass.x)",
+        "min(mass.x)",
+        "final(mass.x)",
+        "initial(mass.x)",
+        "rms(mass.v)",
+        "peak_to_peak(mass.x)",
+        "integral(mass.x * mass.x)",
+        "max(mass.x) - 5 mm",
+        "max(max(mass.v), 2 m/s)",
+        "iae(mass.x, mass.x)",
+    ];
+    // Ten periods in 2 s, twenty in another.
+    let stiffness = |periods: f64| (std::f64::consts::TAU * periods / 2.0).powi(2);
+    let variants: Vec<Variant> = vec![vec![stiffness(10.0)], vec![stiffness(20.0)]];
+    let ensemble = ensemble(&model, &[("spring.stiffness", "N/m")], &metrics, &variants);
+    let dimensions: Vec<Dimension> = ensemble.metrics().all.iter().map(|m| m.dimension).collect();
+    assert_eq!(dimensions[4], Quantity::parse("1 m/s").unwrap().dimension);
+    assert_eq!(dimensions[6], Quantity::parse("1 m^2*s").unwrap().dimension);
+    for (outcome, variant) in ensemble.evaluate(&variants).iter().zip(&variants) {
+        let found = &outcome.as_ref().unwrap().metrics;
+        let speed = 0.01 * variant[0].sqrt();
+        let expected = [
+            0.01,
+            -0.01,
+            0.01,
+            0.01,
+            speed / 2f64.sqrt(),
+            0.02,
+            0.5 * 0.01 * 0.01 * 2.0,
+            0.005,
+            2.0,
+            0.0,
+        ];
+        for ((metric, x), expected) in metrics.iter().zip(found).zip(expected) {
+            // The wave method shifts the frequency by (ωT)²/24: less than 1e-4 of a radian here.
+            let allowed = 2e-3 * expected.abs() + 1e-9;
+            assert!((x - expected).abs() < allowed, "{metric}: {x} for {expected}");
+        }
+    }
+}
+
+const STEP: &str = r#"
+[run]
+stop = "1 s"
+step = "1 ms"
+[components.demand]
+type = "signal.step"
+base = 0
+amplitude = 1
+time = "0 s"
+[components.lag]
+type = "signal.second_order"
+natural_frequency = "20 rad/s"
+damping = 0.5
+[[connect]]
+from = "demand.out"
+to = "lag.input"
+"#;
+
+/// A second-order lag after a step: overshoot e^(−πD/√(1−D²)), settling within 2 % of the whole way.
+#[test]
+fn overshoot_and_times_are_those_of_a_second_order_lag() {
+    let model = Text::new(STEP);
+    let variants: Vec<Variant> = [0.3, 0.5, 0.7].map(|d| vec![d]).to_vec();
+    let metrics =
+        ["overshoot(lag.out, demand.out)", "settling_time(lag.out)", "rise_time(lag.out)"];
+    let ensemble = ensemble(&model, &[("lag.damping", "")], &metrics, &variants);
+    for (outcome, variant) in ensemble.evaluate(&variants).iter().zip(&variants) {
+        let [overshoot, settling, rise] = outcome.as_ref().unwrap().metrics[..] else { panic!() };
+        let d = variant[0];
+        let damped = (1.0 - d * d).sqrt();
+        assert!(
+            (overshoot - (-std::f64::consts::PI * d / damped).exp()).abs() < 0.01,
+            "{overshoot}"
+        );
+        // The envelope e^(−Dωt)/√(1−D²) is within 2 % by then, and not long before.
+        let envelope = -(0.02 * damped).ln() / (d * 20.0);
+        assert!(settling <= envelope + 0.002 && settling > 0.5 * envelope, "{settling} {envelope}");
+        let swing = std::f64::consts::PI / (20.0 * damped);
+        assert!(rise > 0.1 * swing && rise < swing, "{rise}");
+    }
+}
+
+#[test]
+fn results_do_not_depend_on_lanes_and_threads() {
+    let model = Text::new(OSCILLATOR);
+    let variants: Vec<Variant> =
+        (0..13).map(|i| vec![100.0 + 7.0 * f64::from(i), 0.01 * f64::from(i)]).collect();
+    let parameters = [("spring.stiffness", "N/m"), ("mass.start_position", "m")];
+    let mut ensemble = ensemble(&model, &parameters, &["rms(mass.v)", "final(mass.x)"], &variants);
+    let mut all = Vec::new();
+    for (threads, lanes) in [(1, 1), (1, 4), (1, 8), (3, 0), (2, 1), (16, 8)] {
+        ensemble.effort = Effort { threads, lanes };
+        all.push(bits(&ensemble.evaluate(&variants)));
+    }
+    assert!(all.iter().all(|one| *one == all[0]));
+    assert!(all[0].iter().all(Result::is_ok));
+}
+
+/// A parameter of the circuit reaches what depends on it; a parameter of a component does not need
+/// the file again.
+#[test]
+fn parameters_of_the_circuit_reach_expressions() {
+    let model = Text::new(OSCILLATOR);
+    let variants: Vec<Variant> = vec![vec![1.0], vec![2.0], vec![4.0]];
+    let through_file = ensemble(&model, &[("softness", "")], &["rms(mass.v)"], &variants);
+    let by_expression = bits(&through_file.evaluate(&variants));
+    let before = model.loads.load(Ordering::Relaxed);
+    let same: Vec<Variant> = vec![vec![100.0], vec![50.0], vec![25.0]];
+    let direct = ensemble(&model, &[("spring.stiffness", "N/m")], &["rms(mass.v)"], &same);
+    assert_eq!(bits(&direct.evaluate(&same)), by_expression);
+    assert_eq!(model.loads.load(Ordering::Relaxed), before + 1);
+}
+
+const RUNAWAY: &str = r#"
+[run]
+stop = "0.5 s"
+step = "0.1 ms"
+[components.pump]
+type = "hydraulic.flow_source"
+[components.feedback]
+type = "signal.gain"
+gain = 1e-12
+[components.orifice]
+type = "hydraulic.turbulent_orifice"
+area = "0.1 mm^2"
+[components.tank]
+type = "hydraulic.tank"
+[[connect]]
+from = "pump.outlet.pressure"
+to = "feedback.input"
+[[connect]]
+from = "feedback.out"
+to = "pump.flow"
+[[connect]]
+from = "pump.outlet"
+to = "orifice.inlet"
+line = { volume = "1 l" }
+[[connect]]
+from = "orifice.outlet"
+to = "tank.port"
+"#;
+
+/// What is not a number in one lane does not touch the others.
+#[test]
+fn variants_that_diverge_or_are_refused_do_not_disturb_the_others() {
+    let model = Text::new(RUNAWAY);
+    let variants: Vec<Variant> = (0..24)
+        .map(|i| match i % 4 {
+            1 => vec![3e-8 * f64::from(i), 1e-7],
+            2 if i % 8 == 2 => vec![1e-12, -1e-7],
+            _ => vec![1e-12 * f64::from(i), 1e-7],
+        })
+        .collect();
+    let parameters = [("feedback.gain", ""), ("orifice.area", "m^2")];
+    let mut ensemble = ensemble(&model, &parameters, &["max(pump.outlet.pressure)"], &variants);
+    ensemble.effort = Effort { threads: 1, lanes: 1 };
+    let alone = ensemble.evaluate(&variants);
+    for lanes in [4, 8] {
+        ensemble.effort = Effort { threads: 2, lanes };
+        assert_eq!(bits(&ensemble.evaluate(&variants)), bits(&alone));
+    }
+    for (i, outcome) in alone.iter().enumerate() {
+        match (i % 4, outcome) {
+            (1, Err(reason)) => {
+                assert_eq!(reason.kind, ReasonKind::Diverged);
+                assert!(reason.message.contains(" diverges at t = "), "{}", reason.message);
+            }
+            (2, Err(reason)) if i % 8 == 2 => {
+                assert_eq!(reason.kind, ReasonKind::Refused);
+                assert!(reason.message.contains("area"), "{}", reason.message);
+            }
+            (_, Ok(_)) => {}
+            _ => panic!("{i}: {outcome:?}"),
+        }
+    }
+}
+
+const LINE: &str = r#"
+[run]
+stop = "0.2 s"
+step = "0.1 ms"
+begin = "rest"
+[components.pump]
+type = "hydraulic.flow_source"
+flow = "10 l/min"
+[components.orifice]
+type = "hydraulic.turbulent_orifice"
+area = "5 mm^2"
+[components.tank]
+type = "hydraulic.tank"
+[components.knock]
+type = "signal.step"
+base = 5e-6
+amplitude = -4e-6
+time = "50 ms"
+[[connect]]
+from = "pump.outlet"
+to = "orifice.inlet"
+line = { length = "10 m", bore = "16 mm" }
+[[connect]]
+from = "orifice.outlet"
+to = "tank.port"
+[[connect]]
+from = "knock.out"
+to = "orifice.area"
+"#;
+
+/// Variants come to rest at different times, and lines remember where they were: they still give
+/// the bits of single runs.
+#[test]
+fn variants_that_begin_at_rest_keep_their_bits() {
+    let model = Text::new(LINE);
+    let variants: Vec<Variant> = (0..20).map(|i| vec![1e-4 + 1.5e-5 * f64::from(i)]).collect();
+    let metrics =
+        ["max(pump.outlet.pressure)", "initial(pump.outlet.pressure)", "final(orifice.inlet.flow)"];
+    let mut ensemble = ensemble(&model, &[("pump.flow", "m^3/s")], &metrics, &variants);
+    ensemble.effort = Effort { threads: 1, lanes: 1 };
+    let alone = bits(&ensemble.evaluate(&variants));
+    assert!(alone.iter().all(Result::is_ok), "{alone:?}");
+    for (threads, lanes) in [(1, 4), (2, 8)] {
+        ensemble.effort = Effort { threads, lanes };
+        assert_eq!(bits(&ensemble.evaluate(&variants)), alone);
+    }
+}
+
+/// Variants whose delays have other lengths do not fit side by side and are run by themselves.
+#[test]
+fn variants_that_differ_in_more_than_numbers_are_run_too() {
+    let text = STEP.replace("signal.second_order", "signal.delay");
+    let text =
+        text.replace("natural_frequency = \"20 rad/s\"\ndamping = 0.5\n", "delay = \"10 ms\"\n");
+    let model = Text::new(Box::leak(text.into_boxed_str()));
+    let variants: Vec<Variant> = (0..9).map(|i| vec![0.01 * f64::from(i % 3 + 1)]).collect();
+    let ensemble = ensemble(&model, &[("lag.delay", "s")], &["integral(lag.out)"], &variants);
+    for (outcome, variant) in ensemble.evaluate(&variants).iter().zip(&variants) {
+        let [integral] = outcome.as_ref().unwrap().metrics[..] else { panic!() };
+        assert!((integral - (1.0 - variant[0])).abs() < 2e-3, "{integral} {variant:?}");
+    }
+}
