@@ -141,7 +141,7 @@ fn rows() -> Vec<Row> {
 
 /// Whether inputs jump at a sample.
 fn is_jump(sample: usize) -> bool {
-    sample % JUMPS == 0
+    sample.is_multiple_of(JUMPS)
 }
 
 /// Whether a sample does not count: at jumps, and where a solver with a larger step has none of its
@@ -151,7 +151,7 @@ fn is_left_out(way: &Way) -> impl Fn(usize) -> bool + use<> {
         SolverKind::Sdirk2 => (way.step / INTERVAL).round().max(1.0) as usize,
         _ => 1,
     };
-    move |sample| is_jump(sample) || sample % apart != 0
+    move |sample| is_jump(sample) || !sample.is_multiple_of(apart)
 }
 
 fn figures(extent: &Extent) -> Result<Vec<Figure>, Diagnostics> {
