@@ -128,14 +128,6 @@ fn rows() -> Vec<Row> {
             300.0,
             Some(500.0),
         ),
-        row(
-            "BDF, tolerance 1e-5",
-            way(SolverKind::Bdf, 1e-4, plain),
-            None,
-            Band::Any,
-            f64::NAN,
-            None,
-        ),
     ]
 }
 
