@@ -176,17 +176,17 @@ impl RateGroup {
             state.signals[*to as usize] = slot.read(state);
         }
     }
-    fn signals(&self, state: &mut State<f64>, clock: Clock, step: &mut impl Stepper) {
+    fn signals(&self, state: &mut State<f64>, clock: &Clock, step: &mut impl Stepper) {
         for group in &self.s {
             step(group.as_ref(), state, clock);
         }
     }
-    fn waves(&self, state: &mut State<f64>, clock: Clock, step: &mut impl Stepper) {
+    fn waves(&self, state: &mut State<f64>, clock: &Clock, step: &mut impl Stepper) {
         for group in &self.c {
             step(group.as_ref(), state, clock);
         }
     }
-    fn flows(&self, state: &mut State<f64>, clock: Clock, step: &mut impl Stepper) {
+    fn flows(&self, state: &mut State<f64>, clock: &Clock, step: &mut impl Stepper) {
         for junction in &self.junctions {
             junction.gather(&mut state.bonds, clock.dt);
         }
@@ -200,8 +200,8 @@ impl RateGroup {
 }
 
 /// How a group is stepped: all at once, or one by one to find who went wrong.
-trait Stepper: FnMut(&dyn Group<f64>, &mut State<f64>, Clock) {}
-impl<F: FnMut(&dyn Group<f64>, &mut State<f64>, Clock)> Stepper for F {}
+trait Stepper: FnMut(&dyn Group<f64>, &mut State<f64>, &Clock) {}
+impl<F: FnMut(&dyn Group<f64>, &mut State<f64>, &Clock)> Stepper for F {}
 
 /// One main step. `frozen` holds time at the start, to come to rest.
 pub fn step(plan: &Plan, state: &mut State<f64>, tally: &mut Tally, frozen: bool) {
@@ -215,7 +215,7 @@ pub fn step_at(plan: &Plan, state: &mut State<f64>, tally: &mut Tally, begin: f6
 }
 
 #[inline(always)]
-fn all_at_once(group: &dyn Group<f64>, state: &mut State<f64>, clock: Clock) {
+fn all_at_once(group: &dyn Group<f64>, state: &mut State<f64>, clock: &Clock) {
     group.step(state, clock);
 }
 
@@ -233,8 +233,8 @@ fn step_between(
     let time = if frozen { plan.start } else { end };
     let clock = Clock { time, dt: plan.step, tick };
     main.publish(state);
-    main.signals(state, clock, stepper);
-    main.waves(state, clock, stepper);
+    main.signals(state, &clock, stepper);
+    main.waves(state, &clock, stepper);
     for (rate, fast) in plan.rates.iter().enumerate().skip(1) {
         let n = fast.divisor;
         let dt = plan.step / f64::from(n);
@@ -244,9 +244,9 @@ fn step_between(
             let tick = (tick - 1) * u64::from(n) + u64::from(sub) + 1;
             let clock = Clock { time, dt, tick };
             fast.publish(state);
-            fast.signals(state, clock, stepper);
-            fast.waves(state, clock, stepper);
-            fast.flows(state, clock, stepper);
+            fast.signals(state, &clock, stepper);
+            fast.waves(state, &clock, stepper);
+            fast.flows(state, &clock, stepper);
             for (sum, &bond) in tally.border_flow[rate].iter_mut().zip(&fast.borders) {
                 *sum += state.bonds[bond as usize].flow;
             }
@@ -257,7 +257,7 @@ fn step_between(
             state.bonds[bond as usize].flow = sum / f64::from(n);
         }
     }
-    main.flows(state, clock, stepper);
+    main.flows(state, &clock, stepper);
     tally.after(plan, 0, state, plan.step);
     if let Some(thermal) = &plan.thermal {
         thermal.step(state, plan.step);
@@ -286,14 +286,14 @@ pub fn profile(plan: &Plan, state: &mut State<f64>, steps: u64) -> Vec<Cost> {
     let mut costs: Vec<Cost> = Vec::new();
     for _ in 0..steps {
         let mut index = 0;
-        let mut timed = |group: &dyn Group<f64>, state: &mut State<f64>, clock: Clock| {
+        let mut timed = |group: &dyn Group<f64>, state: &mut State<f64>, clock: &Clock| {
             let begin = std::time::Instant::now();
             group.step(state, clock);
             let seconds = begin.elapsed().as_secs_f64();
             match costs.get_mut(index) {
                 Some(cost) => cost.seconds += seconds,
                 None if !group.is_empty() => costs.push(Cost {
-                    component: group.wiring(0).component,
+                    component: group.wiring(0).component(),
                     members: group.len(),
                     seconds,
                 }),
@@ -324,10 +324,10 @@ pub fn trace(
     sound: &dyn Fn(&Plan, &State<f64>, u32) -> bool,
 ) -> Option<Offence> {
     let mut found = None;
-    let mut one_by_one = |group: &dyn Group<f64>, state: &mut State<f64>, clock: Clock| {
+    let mut one_by_one = |group: &dyn Group<f64>, state: &mut State<f64>, clock: &Clock| {
         for i in 0..group.len() {
-            group.step_one(i, state, clock);
-            let component = group.wiring(i).component;
+            group.step_one(i, state, *clock);
+            let component = group.wiring(i).component();
             if found.is_none() && !sound(plan, state, component) {
                 found = Some(Offence { component, time: clock.time });
             }

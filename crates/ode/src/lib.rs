@@ -13,8 +13,8 @@ mod newton;
 mod norm;
 pub mod rosenbrock;
 pub mod sdirk2;
-pub mod solver;
 pub mod small;
+pub mod solver;
 pub mod system;
 
 pub use drive::{Driver, Ending, Observer, Samples, integrate};

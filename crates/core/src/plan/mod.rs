@@ -792,17 +792,19 @@ fn assemble(
             });
             list.len() - 1
         });
-        let wiring = Wiring {
-            component: i as u32,
-            ports: bonds[i].clone().into(),
-            inputs: inputs[i].clone(),
-            output_offset: written[i],
-            states: blocks[i].clone(),
-        };
+        let outputs = written[i]..written[i] + declaration.outputs.len();
+        let wiring = Wiring::new(i as u32, &bonds[i], &inputs[i], outputs, blocks[i].clone());
         let member = list[home].len();
         let (is_lumped, is_lossless) = (ready.is_lumped(), ready.is_lossless());
         let chambers = ready.chambers();
-        ready.join(list[home].as_mut(), wiring);
+        if !ready.join(list[home].as_mut(), wiring) {
+            let message =
+                format!("`{}` is not wired as `{}` declares", instance.name, declaration.name);
+            problems.push(
+                Diagnostic::error(Code::WrongType, message).at_if(instance.span, "this component"),
+            );
+            return None;
+        }
 
         let component = i as u32;
         let hydraulic: Box<[u32]> = bonds[i]

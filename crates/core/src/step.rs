@@ -1,0 +1,595 @@
+//! A component's view of the state during a step.
+//!
+//! The step loop spends its time here: every port variable, signal and state that a component reads
+//! or writes goes through a [`Step`]. Where a component's numbers lie is checked once, when it joins
+//! its group; after that the accesses are unchecked. This module holds all `unsafe` code of the
+//! engine. What makes it sound:
+//!
+//! 1. A [`Wiring`] is written by [`Wiring::new`] only, and never changes. Its record and its
+//!    [`Reach`] are computed there together: no index of the record lies beyond the reach.
+//! 2. A [`Step`] is made only from a record whose shape fits the component type (as many ports,
+//!    inputs, outputs and states as it declares) and after the reach was found to lie within the
+//!    state: by [`view`] for one component, by [`Wires::open`] for a group.
+//! 3. A [`Step`] borrows the state mutably for as long as it lives, so that the arrays keep their
+//!    place and size and nobody else looks at them. It hands out references one at a time, each
+//!    bound to a borrow of the [`Step`] itself.
+//! 4. Which port, input or state a component asks for is checked on every access, against counts
+//!    that are known when the program is compiled: the checks vanish once the step is inlined.
+#![allow(unsafe_code, reason = "see the argument above")]
+
+use crate::component::{Clock, Declared};
+use crate::declare::Declaration;
+use crate::domain::Role;
+use crate::number::Num;
+use crate::state::{Bond, Faults, State};
+use std::marker::PhantomData;
+
+/// Numbers in a bond, all of one type and without gaps: it is `repr(C)`.
+const BOND: usize = 6;
+const _: () = assert!(size_of::<Bond<f64>>() == BOND * size_of::<f64>());
+
+/// Where a record keeps what; inputs follow, then ports.
+const COMPONENT: usize = 0;
+const OUTPUTS: usize = 1;
+const STATES: usize = 2;
+const BLOCK: usize = 3;
+const HEAD: usize = 4;
+
+/// The numbers of bonds in a row: six of each, in the order of its fields.
+pub(crate) fn numbers(bonds: &[Bond<f64>]) -> &[f64] {
+    // SAFETY: `Bond` is `repr(C)` of `BOND` numbers, without gaps; the borrow is the same.
+    unsafe { std::slice::from_raw_parts(bonds.as_ptr().cast(), bonds.len() * BOND) }
+}
+
+/// Where a number of a bond is among the numbers of all bonds. Temperature is kept elsewhere: it
+/// has no place there.
+pub(crate) fn place_in_bonds(bond: u32, role: Role) -> usize {
+    let field = match role {
+        Role::Flow => 0,
+        Role::Effort => 1,
+        Role::Wave => 2,
+        Role::Impedance => 3,
+        Role::Displacement => 4,
+        Role::Dry => 5,
+        Role::Temperature => return usize::MAX,
+    };
+    bond as usize * BOND + field
+}
+
+/// How many ports, inputs, outputs and states a component type has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Shape {
+    /// Bonds; of a type with a port that takes many connections the least.
+    ports: usize,
+    takes_many: bool,
+    inputs: usize,
+    outputs: usize,
+    states: usize,
+    memory: usize,
+}
+
+impl Shape {
+    const fn of(declaration: &Declaration) -> Self {
+        let mut inputs = 0;
+        let mut i = 0;
+        while i < declaration.parameters.len() {
+            if declaration.parameters[i].input.is_some() {
+                inputs += 1;
+            }
+            i += 1;
+        }
+        let mut ports = 0;
+        let mut takes_many = false;
+        i = 0;
+        while i < declaration.ports.len() {
+            match declaration.ports[i].many {
+                true => takes_many = true,
+                false => ports += 1,
+            }
+            i += 1;
+        }
+        Self {
+            ports,
+            takes_many,
+            inputs,
+            outputs: declaration.outputs.len(),
+            states: declaration.states.len(),
+            memory: declaration.memory.len(),
+        }
+    }
+
+    /// Length of a record of a type without a port that takes many.
+    const fn stride(self) -> usize {
+        HEAD + self.inputs + self.ports
+    }
+}
+
+struct ShapeOf<M>(PhantomData<M>);
+
+impl<M: Declared> ShapeOf<M> {
+    const SHAPE: Shape = Shape::of(M::DECLARATION);
+}
+
+/// How far into the arrays of a state a component, or a group of them, looks.
+#[derive(Clone, Copy, Debug, Default)]
+struct Reach {
+    bonds: usize,
+    signals: usize,
+    states: usize,
+}
+
+impl Reach {
+    fn and(self, other: Self) -> Self {
+        Self {
+            bonds: self.bonds.max(other.bonds),
+            signals: self.signals.max(other.signals),
+            states: self.states.max(other.states),
+        }
+    }
+
+    #[inline(always)]
+    fn is_within<T>(self, state: &State<T>) -> bool {
+        self.bonds <= state.bonds.len()
+            && self.signals <= state.signals.len()
+            && self.states <= state.states.len()
+    }
+}
+
+/// Where a component's numbers are in the state.
+#[derive(Clone, Debug)]
+pub struct Wiring {
+    /// Head, signal of each input, place of each port's bond counted in numbers.
+    record: Box<[u32]>,
+    inputs: usize,
+    /// Where its outputs begin and how many there may be.
+    outputs: std::ops::Range<usize>,
+    reach: Reach,
+}
+
+impl Wiring {
+    /// Wires a component: the bond of each port, the signal of each input, the signals its outputs
+    /// are written to, and its block of states, rates, memory and history.
+    ///
+    /// # Panics
+    ///
+    /// When an index is too large for 32 bits, which no circuit that fits into memory reaches.
+    pub fn new(
+        component: u32,
+        ports: &[u32],
+        inputs: &[u32],
+        outputs: std::ops::Range<usize>,
+        states: std::ops::Range<usize>,
+    ) -> Self {
+        let small = |x: usize| u32::try_from(x).expect("a circuit that fits into memory");
+        let block = states.end.saturating_sub(states.start);
+        let mut record = vec![component, small(outputs.start), small(states.start), small(block)];
+        record.extend_from_slice(inputs);
+        record.extend(ports.iter().map(|&port| small(port as usize * BOND)));
+        let beyond = |indices: &[u32]| indices.iter().map(|&i| i as usize + 1).max().unwrap_or(0);
+        let reach = Reach {
+            bonds: beyond(ports),
+            signals: beyond(inputs).max(outputs.end).max(outputs.start),
+            states: states.start + block,
+        };
+        Self { record: record.into(), inputs: inputs.len(), outputs, reach }
+    }
+
+    /// Component index in the circuit.
+    pub fn component(&self) -> u32 {
+        self.record[COMPONENT]
+    }
+
+    /// Bond of each port.
+    pub fn ports(&self) -> impl ExactSizeIterator<Item = u32> {
+        self.record[HEAD + self.inputs..].iter().map(|slot| slot / BOND as u32)
+    }
+
+    /// Where its outputs begin.
+    pub fn output_offset(&self) -> usize {
+        self.outputs.start
+    }
+
+    fn fits(&self, shape: Shape) -> bool {
+        let ports = self.record.len() - HEAD - self.inputs;
+        let block = self.record[BLOCK] as usize;
+        (ports == shape.ports || shape.takes_many && ports > shape.ports)
+            && self.inputs == shape.inputs
+            && self.outputs.end.saturating_sub(self.outputs.start) >= shape.outputs
+            && block >= 2 * shape.states + shape.memory
+    }
+}
+
+/// The wiring of a group: all records in one array.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Wires {
+    records: Vec<u32>,
+    /// Where each record begins, and the end.
+    begins: Vec<usize>,
+    reach: Reach,
+}
+
+impl Wires {
+    /// Adds a component of type `M`, the only type of this group; false when the wiring does not
+    /// fit its declaration.
+    pub(crate) fn push<M: Declared>(&mut self, wiring: &Wiring) -> bool {
+        if !wiring.fits(ShapeOf::<M>::SHAPE) {
+            return false;
+        }
+        if self.begins.is_empty() {
+            self.begins.push(0);
+        }
+        self.records.extend_from_slice(&wiring.record);
+        self.begins.push(self.records.len());
+        self.reach = self.reach.and(wiring.reach);
+        true
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.begins.len().saturating_sub(1)
+    }
+
+    /// Opens a state to the members of this group, which are all of type `M`.
+    #[inline(always)]
+    pub(crate) fn open<'a, M: Declared, T: Num>(
+        &'a self,
+        state: &'a mut State<T>,
+        clock: &Clock,
+    ) -> Opened<'a, M, T> {
+        assert!(self.reach.is_within(state), "a state of another plan");
+        Opened {
+            wires: self,
+            bonds: state.bonds.as_mut_ptr().cast(),
+            signals: state.signals.as_mut_ptr(),
+            states: state.states.as_mut_ptr(),
+            viscosity: &state.viscosity,
+            faults: &mut state.faults,
+            clock: *clock,
+            of: PhantomData,
+        }
+    }
+}
+
+/// A state whose arrays reach as far as the wires of a group do.
+pub(crate) struct Opened<'a, M, T> {
+    wires: &'a Wires,
+    bonds: *mut T,
+    signals: *mut T,
+    states: *mut T,
+    viscosity: &'a [T],
+    faults: &'a mut Faults,
+    clock: Clock,
+    of: PhantomData<M>,
+}
+
+impl<M: Declared, T: Num> Opened<'_, M, T> {
+    /// Lends a member its view.
+    #[inline(always)]
+    pub(crate) fn member(&mut self, index: usize) -> Step<'_, T> {
+        let shape = ShapeOf::<M>::SHAPE;
+        let wires = self.wires;
+        assert!(index < wires.len());
+        let (begin, ports) = if shape.takes_many {
+            let (begin, end) = (wires.begins[index], wires.begins[index + 1]);
+            (begin, end - begin - HEAD - shape.inputs)
+        } else {
+            (index * shape.stride(), shape.ports)
+        };
+        // SAFETY: `push` has appended the records of as many members as `len` tells, each of this
+        // shape: a record of `HEAD + inputs + ports` numbers begins here. `open` has found its
+        // reach within the arrays that the pointers belong to, and both are borrowed for longer
+        // than the step is.
+        unsafe {
+            let record = wires.records.as_ptr().add(begin);
+            let output = *record.add(OUTPUTS) as usize;
+            let states = *record.add(STATES) as usize;
+            Step {
+                bonds: self.bonds,
+                signals: self.signals,
+                outputs: self.signals.add(output),
+                states: self.states.add(states),
+                record,
+                viscosity: self.viscosity,
+                port_count: ports,
+                shape,
+                faults: self.faults,
+                time: self.clock.time,
+                dt: self.clock.dt,
+                tick: self.clock.tick,
+            }
+        }
+    }
+}
+
+/// Lends one component its view of the state.
+///
+/// # Panics
+///
+/// When the wiring is that of another type, or the state that of another plan.
+pub fn view<'a, M: Declared, T: Num>(
+    wiring: &'a Wiring,
+    state: &'a mut State<T>,
+    clock: Clock,
+) -> Step<'a, T> {
+    let shape = ShapeOf::<M>::SHAPE;
+    assert!(wiring.fits(shape), "the wiring of another type");
+    assert!(wiring.reach.is_within(state), "a state of another plan");
+    let signals = state.signals.as_mut_ptr();
+    // SAFETY: the record is of this shape and its reach lies within the arrays, as was just found.
+    let (outputs, states) = unsafe {
+        (
+            signals.add(wiring.record[OUTPUTS] as usize),
+            state.states.as_mut_ptr().add(wiring.record[STATES] as usize),
+        )
+    };
+    Step {
+        bonds: state.bonds.as_mut_ptr().cast(),
+        signals,
+        outputs,
+        states,
+        record: wiring.record.as_ptr(),
+        viscosity: &state.viscosity,
+        port_count: wiring.record.len() - HEAD - shape.inputs,
+        shape,
+        faults: &mut state.faults,
+        time: clock.time,
+        dt: clock.dt,
+        tick: clock.tick,
+    }
+}
+
+/// A component's view of the state during a step.
+pub struct Step<'a, T> {
+    /// All bonds, as numbers.
+    bonds: *mut T,
+    /// All signals.
+    signals: *mut T,
+    /// The component's outputs, among the signals.
+    outputs: *mut T,
+    /// The component's block of states, rates, memory and history.
+    states: *mut T,
+    /// Its record: head, inputs, ports.
+    record: *const u32,
+    viscosity: &'a [T],
+    port_count: usize,
+    shape: Shape,
+    faults: &'a mut Faults,
+    /// Time at the end of this step, s.
+    pub time: f64,
+    /// Length of this step, s.
+    pub dt: f64,
+    /// Number of this step, from 1; start values are step 0.
+    pub tick: u64,
+}
+
+#[cold]
+#[inline(never)]
+#[track_caller]
+fn undeclared(index: usize, count: usize) -> ! {
+    panic!("number {index} of {count} that the component declares");
+}
+
+impl<T: Num> Step<'_, T> {
+    /// Number of bonds at the ports.
+    #[inline(always)]
+    pub fn port_count(&self) -> usize {
+        self.port_count
+    }
+    /// Number of inputs.
+    #[inline(always)]
+    pub fn input_count(&self) -> usize {
+        self.shape.inputs
+    }
+    /// Where the bond of a port begins among the numbers of all bonds.
+    #[inline(always)]
+    fn slot(&self, port: usize) -> usize {
+        if port >= self.port_count {
+            undeclared(port, self.port_count);
+        }
+        // SAFETY: the record holds `port_count` ports behind its head and inputs.
+        unsafe { *self.record.add(HEAD + self.shape.inputs + port) as usize }
+    }
+    #[inline(always)]
+    fn bond(&self, port: usize) -> &Bond<T> {
+        // SAFETY: the bond lies within the reach, which lies within the array; `Bond` is `repr(C)`
+        // of `BOND` numbers, and the reference lives no longer than the borrow of this step.
+        unsafe { &*self.bonds.add(self.slot(port)).cast::<Bond<T>>() }
+    }
+    /// The line end at a port, to change several of its numbers.
+    #[inline(always)]
+    pub fn bond_mut(&mut self, port: usize) -> &mut Bond<T> {
+        // SAFETY: as `bond`, and the step is borrowed mutably.
+        unsafe { &mut *self.bonds.add(self.slot(port)).cast::<Bond<T>>() }
+    }
+    /// Wave at a port.
+    #[inline(always)]
+    pub fn wave(&self, port: usize) -> T {
+        self.bond(port).wave
+    }
+    /// Impedance at a port.
+    #[inline(always)]
+    pub fn impedance(&self, port: usize) -> T {
+        self.bond(port).impedance
+    }
+    /// Dry friction at a port.
+    #[inline(always)]
+    pub fn dry(&self, port: usize) -> T {
+        self.bond(port).dry
+    }
+    /// Flow out of a Q-component into its line (into a C-component).
+    #[inline(always)]
+    pub fn flow(&self, port: usize) -> T {
+        self.bond(port).flow
+    }
+    /// Effort at a port.
+    #[inline(always)]
+    pub fn effort(&self, port: usize) -> T {
+        self.bond(port).effort
+    }
+    /// Position at a mechanical port.
+    #[inline(always)]
+    pub fn displacement(&self, port: usize) -> T {
+        self.bond(port).displacement
+    }
+    /// Kinematic viscosity of the oil at a port, m²/s.
+    #[inline(always)]
+    pub fn viscosity(&self, port: usize) -> T {
+        self.viscosity[self.slot(port) / BOND]
+    }
+    /// A Q-component's result at a port without dry friction: flow, and the effort that follows.
+    #[inline(always)]
+    pub fn set_flow(&mut self, port: usize, flow: T) {
+        let bond = self.bond_mut(port);
+        bond.flow = flow;
+        bond.effort = bond.wave + bond.impedance * flow;
+    }
+    /// A Q-component's result at a mechanical port: velocity, position and force.
+    #[inline(always)]
+    pub fn set_motion(&mut self, port: usize, velocity: T, displacement: T, effort: T) {
+        let bond = self.bond_mut(port);
+        bond.flow = velocity;
+        bond.displacement = displacement;
+        bond.effort = effort;
+    }
+    /// A C-component's result at a port.
+    #[inline(always)]
+    pub fn set_wave(&mut self, port: usize, wave: T, impedance: T) {
+        let bond = self.bond_mut(port);
+        bond.wave = wave;
+        bond.impedance = impedance;
+    }
+    /// Starts a C-port with a given effort at rest (or with the flow that a Q-component started).
+    #[inline(always)]
+    pub fn start_effort(&mut self, port: usize, effort: T, impedance: T) {
+        let bond = self.bond_mut(port);
+        bond.impedance = impedance;
+        bond.effort = effort;
+        bond.wave = effort - impedance * bond.flow;
+    }
+    /// An input: the parameter's value, or the signal that drives it.
+    #[inline(always)]
+    pub fn input(&self, index: usize) -> T {
+        if index >= self.shape.inputs {
+            undeclared(index, self.shape.inputs);
+        }
+        // SAFETY: the record holds the inputs behind its head, and each lies within the reach.
+        unsafe { *self.signals.add(*self.record.add(HEAD + index) as usize) }
+    }
+    #[inline(always)]
+    fn output_place(&self, index: usize) -> *mut T {
+        if index >= self.shape.outputs {
+            undeclared(index, self.shape.outputs);
+        }
+        // SAFETY: the outputs, as many as the type declares, lie within the reach.
+        unsafe { self.outputs.add(index) }
+    }
+    /// An output as last written.
+    #[inline(always)]
+    pub fn output(&self, index: usize) -> T {
+        // SAFETY: see `output_place`.
+        unsafe { *self.output_place(index) }
+    }
+    /// Writes an output.
+    #[inline(always)]
+    pub fn set_output(&mut self, index: usize, value: T) {
+        // SAFETY: see `output_place`; the step is borrowed mutably.
+        unsafe { *self.output_place(index) = value }
+    }
+    /// A place in the part of the block that begins at `begin` and has `count` numbers, all of them
+    /// declared.
+    #[inline(always)]
+    fn state_place(&self, begin: usize, index: usize, count: usize) -> *mut T {
+        if index >= count {
+            undeclared(index, count);
+        }
+        // SAFETY: the block has at least two numbers for each state and one for each memory.
+        unsafe { self.states.add(begin + index) }
+    }
+    /// A state.
+    #[inline(always)]
+    pub fn state(&self, index: usize) -> T {
+        // SAFETY: see `state_place`.
+        unsafe { *self.state_place(0, index, self.shape.states) }
+    }
+    /// Writes a state.
+    #[inline(always)]
+    pub fn set_state(&mut self, index: usize, value: T) {
+        // SAFETY: see `state_place`; the step is borrowed mutably.
+        unsafe { *self.state_place(0, index, self.shape.states) = value }
+    }
+    /// Rate of a state at the last step.
+    #[inline(always)]
+    pub fn rate(&self, index: usize) -> T {
+        // SAFETY: see `state_place`.
+        unsafe { *self.state_place(self.shape.states, index, self.shape.states) }
+    }
+    /// Writes the rate of a state.
+    #[inline(always)]
+    pub fn set_rate(&mut self, index: usize, value: T) {
+        // SAFETY: see `state_place`; the step is borrowed mutably.
+        unsafe { *self.state_place(self.shape.states, index, self.shape.states) = value }
+    }
+    /// A remembered value.
+    #[inline(always)]
+    pub fn memory(&self, index: usize) -> T {
+        // SAFETY: see `state_place`.
+        unsafe { *self.state_place(2 * self.shape.states, index, self.shape.memory) }
+    }
+    /// Writes a remembered value.
+    #[inline(always)]
+    pub fn set_memory(&mut self, index: usize, value: T) {
+        // SAFETY: see `state_place`; the step is borrowed mutably.
+        unsafe { *self.state_place(2 * self.shape.states, index, self.shape.memory) = value }
+    }
+    /// Adds one to a remembered count where the mask holds.
+    #[inline(always)]
+    pub fn count(&mut self, index: usize, mask: T::Mask) {
+        let more = T::select(mask, T::one(), T::zero());
+        let counted = self.memory(index) + more;
+        self.set_memory(index, counted);
+    }
+    #[inline(always)]
+    fn history_place(&self) -> *mut T {
+        // SAFETY: history follows in the same block; it may be empty.
+        unsafe { self.states.add(2 * self.shape.states + self.shape.memory) }
+    }
+    /// Length of the history buffer.
+    #[inline(always)]
+    pub fn history_len(&self) -> usize {
+        // SAFETY: the head of the record; `fits` has found the block not shorter than this.
+        let block = unsafe { *self.record.add(BLOCK) as usize };
+        block - 2 * self.shape.states - self.shape.memory
+    }
+    /// One number of the history buffer.
+    #[inline(always)]
+    pub fn history_at(&self, index: usize) -> T {
+        // SAFETY: as many numbers follow as `history_len` tells.
+        unsafe { std::slice::from_raw_parts(self.history_place(), self.history_len())[index] }
+    }
+    /// The component's history buffer.
+    #[inline(always)]
+    pub fn history(&mut self) -> &mut [T] {
+        // SAFETY: as `history_at`; the step is borrowed mutably for as long as the slice lives.
+        unsafe { std::slice::from_raw_parts_mut(self.history_place(), self.history_len()) }
+    }
+    /// Component index in the circuit.
+    fn component(&self) -> u32 {
+        // SAFETY: the head of the record.
+        unsafe { *self.record.add(COMPONENT) }
+    }
+    /// Reports that the component's equations did not converge in this step.
+    #[cold]
+    pub fn unconverged(&mut self) {
+        if self.faults.unconverged == 0 {
+            self.faults.first_component = self.component() + 1;
+            self.faults.first_step = self.tick;
+        }
+        self.faults.unconverged += 1;
+    }
+    /// Asks the engine to stop after this step.
+    #[cold]
+    pub fn request_stop(&mut self) {
+        if self.faults.stop_requested == 0 {
+            self.faults.stop_requested = self.component() + 1;
+        }
+    }
+}
