@@ -11,7 +11,7 @@ use crate::fluid::Fluid;
 use crate::lumped::{LawOf, Lumped};
 use crate::number::Num;
 use crate::state::State;
-use crate::step::Wires;
+use crate::step::{Arena, Members};
 use std::any::Any;
 use std::ops::Range;
 
@@ -64,6 +64,16 @@ pub struct Environment<'a> {
     pub places: &'a [usize],
     /// How lumped lines are filtered.
     pub filter: Filter,
+    /// Which inputs signals drive; where nothing is known, any of them may change.
+    pub driven: &'a [bool],
+}
+
+impl Environment<'_> {
+    /// True when no signal drives any of these inputs: what follows from them is constant, and
+    /// their values are those of the component's parameters.
+    pub fn holds(&self, inputs: &[usize]) -> bool {
+        inputs.iter().all(|&input| self.driven.get(input) == Some(&false))
+    }
 }
 
 /// Filter of lumped lines, which damps their parasitic resonance.
@@ -293,10 +303,8 @@ pub struct Clock {
 
 /// Components of one type that are stepped together.
 pub trait Group<T: Num>: Send + Sync {
-    /// Steps all of them.
-    fn step(&self, state: &mut State<T>, clock: &Clock);
-    /// Steps one of them: to trace a divergence.
-    fn step_one(&self, index: usize, state: &mut State<T>, clock: Clock);
+    /// Steps some of them: those that there are.
+    fn advance(&self, members: Range<usize>, arena: &mut Arena<'_, T>);
     /// Starts one of them.
     fn start_one(&self, index: usize, state: &mut State<T>, clock: Clock);
     /// Evaluates the continuous law of one of them into the outputs and rates at the start.
@@ -323,83 +331,84 @@ pub trait Group<T: Num>: Send + Sync {
     fn as_any_mut(&mut self) -> &mut dyn Any;
 }
 
+impl<T: Num> dyn Group<T> + '_ {
+    /// Steps all of them.
+    #[inline(always)]
+    pub fn step(&self, arena: &mut Arena<'_, T>) {
+        self.advance(0..usize::MAX, arena);
+    }
+    /// Steps one of them: to trace a divergence.
+    pub fn step_one(&self, index: usize, state: &mut State<T>, clock: Clock) {
+        self.advance(index..index + 1, &mut Arena::new(state, &clock));
+    }
+}
+
 /// The group of component type `M`.
 pub struct GroupOf<M: Declared, T: Num> {
-    constants: Vec<M::Constants<T>>,
+    members: Members<M, T>,
     wiring: Vec<Wiring>,
-    wires: Wires,
 }
 
 impl<M: Declared, T: Num> Default for GroupOf<M, T> {
     fn default() -> Self {
-        Self { constants: Vec::new(), wiring: Vec::new(), wires: Wires::default() }
+        Self { members: Members::default(), wiring: Vec::new() }
     }
 }
 
 impl<M: Physics, T: Num> GroupOf<M, T> {
     /// Adds a component; false when the wiring is that of another type.
     pub fn push(&mut self, constants: M::Constants<T>, wiring: Wiring) -> bool {
-        let fits = self.wires.push::<M>(&wiring);
+        let fits = self.members.push(constants, &wiring);
         if fits {
-            self.constants.push(constants);
             self.wiring.push(wiring);
         }
         fits
-    }
-
-    /// Steps some of them. The only place that calls the component's step, so that it is compiled
-    /// into this loop whatever its size.
-    #[inline(never)]
-    fn advance(&self, members: Range<usize>, state: &mut State<T>, clock: &Clock) {
-        let mut opened = self.wires.open::<M, T>(state, clock);
-        let first = members.start;
-        for (i, constants) in self.constants[members].iter().enumerate() {
-            M::step(constants, &mut opened.member(first + i));
-        }
     }
 }
 
 const REST: Clock = Clock { time: 0.0, dt: 0.0, tick: 0 };
 
 impl<M: Physics, T: Num> Group<T> for GroupOf<M, T> {
-    fn step(&self, state: &mut State<T>, clock: &Clock) {
-        self.advance(0..self.constants.len(), state, clock);
-    }
-    fn step_one(&self, index: usize, state: &mut State<T>, clock: Clock) {
-        self.advance(index..index + 1, state, &clock);
+    // The only place that calls a component's step, so that it is compiled into this loop whatever
+    // its size.
+    fn advance(&self, members: Range<usize>, arena: &mut Arena<'_, T>) {
+        self.members.each(members, arena, |constants, io| M::step(constants, io));
     }
     fn start_one(&self, index: usize, state: &mut State<T>, clock: Clock) {
         let io = &mut view::<M, T>(&self.wiring[index], state, clock);
-        M::start(&self.constants[index], io);
+        M::start(&self.members.constants()[index], io);
     }
     fn start_law(&self, index: usize, state: &mut State<T>, clock: Clock) {
         if !M::HAS_LAW {
             return;
         }
         let io = &mut view::<M, T>(&self.wiring[index], state, clock);
-        crate::implicit::start::<M, T>(&self.constants[index], io);
+        crate::implicit::start::<M, T>(&self.members.constants()[index], io);
     }
     fn energy(&self, index: usize, state: &mut State<T>) -> T {
-        M::energy(&self.constants[index], &view::<M, T>(&self.wiring[index], state, REST))
+        M::energy(&self.members.constants()[index], &view::<M, T>(&self.wiring[index], state, REST))
     }
     fn content(&self, index: usize, state: &mut State<T>) -> T {
-        M::content(&self.constants[index], &view::<M, T>(&self.wiring[index], state, REST))
+        M::content(
+            &self.members.constants()[index],
+            &view::<M, T>(&self.wiring[index], state, REST),
+        )
     }
     fn lumped(&self, index: usize) -> Box<dyn Lumped> {
-        let constants = M::lift(&self.constants[index], &mut T::first);
+        let constants = M::lift(&self.members.constants()[index], &mut T::first);
         Box::new(LawOf::<M>::new(&constants))
     }
     fn change_step(&self, new: &dyn Group<T>, state: &mut State<T>) {
         let Some(new) = new.as_any().downcast_ref::<Self>() else {
             return;
         };
-        let pairs = self.constants.iter().zip(&new.constants);
+        let pairs = self.members.constants().iter().zip(new.members.constants());
         for ((old, new), wiring) in pairs.zip(&self.wiring) {
             M::change_step(old, new, &mut view::<M, T>(wiring, state, REST));
         }
     }
     fn len(&self) -> usize {
-        self.constants.len()
+        self.wiring.len()
     }
     fn wiring(&self, index: usize) -> &Wiring {
         &self.wiring[index]
@@ -421,20 +430,15 @@ pub struct Gated<T: Num> {
 }
 
 impl<T: Num> Gated<T> {
-    fn is_open(&self, state: &State<T>) -> bool {
-        self.gates.iter().all(|&gate| state.signals[gate as usize].first() > 0.0)
+    fn is_open(&self, arena: &Arena<'_, T>) -> bool {
+        self.gates.iter().all(|&gate| arena.signal(gate as usize).first() > 0.0)
     }
 }
 
 impl<T: Num> Group<T> for Gated<T> {
-    fn step(&self, state: &mut State<T>, clock: &Clock) {
-        if self.is_open(state) {
-            self.group.step(state, clock);
-        }
-    }
-    fn step_one(&self, index: usize, state: &mut State<T>, clock: Clock) {
-        if self.is_open(state) {
-            self.group.step_one(index, state, clock);
+    fn advance(&self, members: Range<usize>, arena: &mut Arena<'_, T>) {
+        if self.is_open(arena) {
+            self.group.advance(members, arena);
         }
     }
     fn start_one(&self, index: usize, state: &mut State<T>, clock: Clock) {

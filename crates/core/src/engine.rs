@@ -10,6 +10,7 @@ use crate::monitor::Tally;
 use crate::plan::Plan;
 use crate::settings::Convention;
 use crate::state::{Bond, State};
+use crate::step::Arena;
 use crate::variables::Slot;
 
 /// A meeting of ports that is more than one Q-port with one C-port.
@@ -176,47 +177,60 @@ impl RateGroup {
             state.signals[*to as usize] = slot.read(state);
         }
     }
-    fn signals(&self, state: &mut State<f64>, clock: &Clock, step: &mut impl Stepper) {
-        for group in &self.s {
-            step(group.as_ref(), state, clock);
-        }
+    fn signals(&self, state: &mut State<f64>, clock: &Clock, stepper: &mut impl Stepper) {
+        stepper.step(&self.s, state, clock);
     }
-    fn waves(&self, state: &mut State<f64>, clock: &Clock, step: &mut impl Stepper) {
-        for group in &self.c {
-            step(group.as_ref(), state, clock);
-        }
+    fn waves(&self, state: &mut State<f64>, clock: &Clock, stepper: &mut impl Stepper) {
+        stepper.step(&self.c, state, clock);
     }
-    fn flows(&self, state: &mut State<f64>, clock: &Clock, step: &mut impl Stepper) {
+    fn flows(&self, state: &mut State<f64>, clock: &Clock, stepper: &mut impl Stepper) {
         for junction in &self.junctions {
             junction.gather(&mut state.bonds, clock.dt);
         }
-        for group in &self.q {
-            step(group.as_ref(), state, clock);
-        }
+        stepper.step(&self.q, state, clock);
         for junction in &self.junctions {
             junction.scatter(&mut state.bonds);
         }
     }
 }
 
-/// How a group is stepped: all at once, or one by one to find who went wrong.
-trait Stepper: FnMut(&dyn Group<f64>, &mut State<f64>, &Clock) {}
-impl<F: FnMut(&dyn Group<f64>, &mut State<f64>, &Clock)> Stepper for F {}
+/// How the groups of a phase are stepped: all at once, or in a way that looks on.
+trait Stepper {
+    fn step(&mut self, groups: &[Box<dyn Group<f64>>], state: &mut State<f64>, clock: &Clock);
+}
+
+struct AllAtOnce;
+
+impl Stepper for AllAtOnce {
+    #[inline(always)]
+    fn step(&mut self, groups: &[Box<dyn Group<f64>>], state: &mut State<f64>, clock: &Clock) {
+        let mut arena = Arena::new(state, clock);
+        for group in groups {
+            group.step(&mut arena);
+        }
+    }
+}
+
+/// Hands over each group.
+struct EachGroup<F>(F);
+
+impl<F: FnMut(&dyn Group<f64>, &mut State<f64>, &Clock)> Stepper for EachGroup<F> {
+    fn step(&mut self, groups: &[Box<dyn Group<f64>>], state: &mut State<f64>, clock: &Clock) {
+        for group in groups {
+            (self.0)(group.as_ref(), state, clock);
+        }
+    }
+}
 
 /// One main step. `frozen` holds time at the start, to come to rest.
 pub fn step(plan: &Plan, state: &mut State<f64>, tally: &mut Tally, frozen: bool) {
     let times = plan.times(state);
-    step_between(plan, state, tally, times, frozen, &mut all_at_once);
+    step_between(plan, state, tally, times, frozen, &mut AllAtOnce);
 }
 
 /// One step from a given time, for a step that varies.
 pub fn step_at(plan: &Plan, state: &mut State<f64>, tally: &mut Tally, begin: f64) {
-    step_between(plan, state, tally, (begin, begin + plan.step), false, &mut all_at_once);
-}
-
-#[inline(always)]
-fn all_at_once(group: &dyn Group<f64>, state: &mut State<f64>, clock: &Clock) {
-    group.step(state, clock);
+    step_between(plan, state, tally, (begin, begin + plan.step), false, &mut AllAtOnce);
 }
 
 #[inline(always)]
@@ -286,9 +300,9 @@ pub fn profile(plan: &Plan, state: &mut State<f64>, steps: u64) -> Vec<Cost> {
     let mut costs: Vec<Cost> = Vec::new();
     for _ in 0..steps {
         let mut index = 0;
-        let mut timed = |group: &dyn Group<f64>, state: &mut State<f64>, clock: &Clock| {
+        let timed = |group: &dyn Group<f64>, state: &mut State<f64>, clock: &Clock| {
             let begin = std::time::Instant::now();
-            group.step(state, clock);
+            group.step(&mut Arena::new(state, clock));
             let seconds = begin.elapsed().as_secs_f64();
             match costs.get_mut(index) {
                 Some(cost) => cost.seconds += seconds,
@@ -302,7 +316,7 @@ pub fn profile(plan: &Plan, state: &mut State<f64>, steps: u64) -> Vec<Cost> {
             index += 1;
         };
         let times = plan.times(state);
-        step_between(plan, state, &mut tally, times, false, &mut timed);
+        step_between(plan, state, &mut tally, times, false, &mut EachGroup(timed));
     }
     costs
 }
@@ -324,7 +338,7 @@ pub fn trace(
     sound: &dyn Fn(&Plan, &State<f64>, u32) -> bool,
 ) -> Option<Offence> {
     let mut found = None;
-    let mut one_by_one = |group: &dyn Group<f64>, state: &mut State<f64>, clock: &Clock| {
+    let one_by_one = |group: &dyn Group<f64>, state: &mut State<f64>, clock: &Clock| {
         for i in 0..group.len() {
             group.step_one(i, state, *clock);
             let component = group.wiring(i).component();
@@ -338,6 +352,6 @@ pub fn trace(
         Convention::Fluxline => (begin, begin + plan.step),
         Convention::Hopsan => plan.times(state),
     };
-    step_between(plan, state, &mut tally, times, false, &mut one_by_one);
+    step_between(plan, state, &mut tally, times, false, &mut EachGroup(one_by_one));
     found
 }

@@ -110,7 +110,9 @@ pub struct Recorder<'a> {
     /// Which steps.
     pub sampling: Sampling,
     columns: Vec<Column>,
+    /// Room for all rows; those recorded come first.
     rows: Vec<f64>,
+    used: usize,
     in_memory: bool,
     row: Vec<f64>,
     sink: Option<Box<dyn Sink + 'a>>,
@@ -127,12 +129,12 @@ impl<'a> Recorder<'a> {
         // The first touch of memory costs more than recording: it is done before the step loop.
         let mut rows = Vec::new();
         rows.resize(if in_memory { size } else { 0 }, f64::NAN);
-        rows.clear();
         Self {
             columns: variables.iter().map(|variable| Column::from(&variable.slot)).collect(),
             rows,
+            used: 0,
             in_memory,
-            row: Vec::with_capacity(width),
+            row: vec![0.0; width],
             variables,
             sampling,
             sink: None,
@@ -164,7 +166,7 @@ impl<'a> Recorder<'a> {
 
     /// The recorded rows: time, then the values.
     pub fn rows(&self) -> impl Iterator<Item = &[f64]> {
-        self.rows.chunks_exact(self.variables.len() + 1)
+        self.rows[..self.used].chunks_exact(self.variables.len() + 1)
     }
 
     /// Recorded times.
@@ -190,28 +192,36 @@ impl<'a> Recorder<'a> {
 
     /// Records a row; false when it holds something that is not a number, which is not recorded.
     pub(crate) fn record(&mut self, time: f64, state: &State<f64>) -> bool {
-        self.row.clear();
-        self.row.push(time);
+        // Kept rows are written where they stay.
+        let at = self.used;
+        if self.in_memory && self.rows.len() < at + self.columns.len() + 1 {
+            self.rows.resize(at + self.columns.len() + 1, 0.0);
+        }
+        let row = match self.in_memory {
+            true => &mut self.rows[at..at + self.columns.len() + 1],
+            false => &mut self.row[..],
+        };
+        row[0] = time;
         let arrays =
             [numbers(&state.bonds), &state.signals, &state.states, &state.line_temperature];
         // The largest magnitude as an integer, which orders infinity and NaN above all numbers.
         let mut largest = 0;
-        self.row.extend(self.columns.iter().map(|column| {
-            let value = arrays[column.array].get(column.at).copied().unwrap_or(f64::NAN);
+        for (column, place) in self.columns.iter().zip(&mut row[1..]) {
+            let value = arrays[column.array % 4].get(column.at).copied().unwrap_or(f64::NAN);
             largest = largest.max(value.abs().to_bits());
-            column.sign * value
-        }));
+            *place = column.sign * value;
+        }
         if largest >= f64::INFINITY.to_bits() {
             return false;
         }
-        if self.in_memory {
-            self.rows.extend_from_slice(&self.row);
-        }
         if let Some(sink) = &mut self.sink
             && self.failure.is_none()
-            && let Err(error) = sink.row(&self.row)
+            && let Err(error) = sink.row(row)
         {
             self.failure = Some(error);
+        }
+        if self.in_memory {
+            self.used += self.columns.len() + 1;
         }
         self.recorded += 1;
         true

@@ -9,7 +9,7 @@
 //!    [`Reach`] are computed there together: no index of the record lies beyond the reach.
 //! 2. A [`Step`] is made only from a record whose shape fits the component type (as many ports,
 //!    inputs, outputs and states as it declares) and after the reach was found to lie within the
-//!    state: by [`view`] for one component, by [`Wires::open`] for a group.
+//!    state: by [`view`] for one component, by [`Members::each`] for a group.
 //! 3. A [`Step`] borrows the state mutably for as long as it lives, so that the arrays keep their
 //!    place and size and nobody else looks at them. It hands out references one at a time, each
 //!    bound to a borrow of the [`Step`] itself.
@@ -23,6 +23,7 @@ use crate::domain::Role;
 use crate::number::Num;
 use crate::state::{Bond, Faults, State};
 use std::marker::PhantomData;
+use std::ops::Range;
 
 /// Numbers in a bond, all of one type and without gaps: it is `repr(C)`.
 const BOND: usize = 6;
@@ -128,10 +129,8 @@ impl Reach {
     }
 
     #[inline(always)]
-    fn is_within<T>(self, state: &State<T>) -> bool {
-        self.bonds <= state.bonds.len()
-            && self.signals <= state.signals.len()
-            && self.states <= state.states.len()
+    fn is_within(self, size: Self) -> bool {
+        self.bonds <= size.bonds && self.signals <= size.signals && self.states <= size.states
     }
 }
 
@@ -142,7 +141,7 @@ pub struct Wiring {
     record: Box<[u32]>,
     inputs: usize,
     /// Where its outputs begin and how many there may be.
-    outputs: std::ops::Range<usize>,
+    outputs: Range<usize>,
     reach: Reach,
 }
 
@@ -157,8 +156,8 @@ impl Wiring {
         component: u32,
         ports: &[u32],
         inputs: &[u32],
-        outputs: std::ops::Range<usize>,
-        states: std::ops::Range<usize>,
+        outputs: Range<usize>,
+        states: Range<usize>,
     ) -> Self {
         let small = |x: usize| u32::try_from(x).expect("a circuit that fits into memory");
         let block = states.end.saturating_sub(states.start);
@@ -199,102 +198,121 @@ impl Wiring {
     }
 }
 
-/// The wiring of a group: all records in one array.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Wires {
+/// A state that components are stepped in: its arrays, and the time.
+///
+/// Made anew for every phase of a step; nothing else looks at the state while it lives.
+pub struct Arena<'a, T> {
+    bonds: *mut T,
+    signals: *mut T,
+    states: *mut T,
+    /// How long the arrays are.
+    size: Reach,
+    viscosity: &'a [T],
+    faults: &'a mut Faults,
+    clock: Clock,
+}
+
+impl<'a, T: Num> Arena<'a, T> {
+    /// Opens a state at a time.
+    #[inline(always)]
+    pub fn new(state: &'a mut State<T>, clock: &Clock) -> Self {
+        Self {
+            bonds: state.bonds.as_mut_ptr().cast(),
+            signals: state.signals.as_mut_ptr(),
+            states: state.states.as_mut_ptr(),
+            size: Reach {
+                bonds: state.bonds.len(),
+                signals: state.signals.len(),
+                states: state.states.len(),
+            },
+            viscosity: &state.viscosity,
+            faults: &mut state.faults,
+            clock: *clock,
+        }
+    }
+
+    /// A signal.
+    #[inline]
+    pub fn signal(&self, index: usize) -> T {
+        assert!(index < self.size.signals);
+        // SAFETY: there are so many signals.
+        unsafe { *self.signals.add(index) }
+    }
+}
+
+/// The members of a group, all of type `M`: constants, and all wiring in one array.
+pub(crate) struct Members<M: Declared, T: Num> {
+    /// As many as there are records.
+    constants: Vec<M::Constants<T>>,
     records: Vec<u32>,
     /// Where each record begins, and the end.
     begins: Vec<usize>,
     reach: Reach,
 }
 
-impl Wires {
-    /// Adds a component of type `M`, the only type of this group; false when the wiring does not
-    /// fit its declaration.
-    pub(crate) fn push<M: Declared>(&mut self, wiring: &Wiring) -> bool {
+impl<M: Declared, T: Num> Default for Members<M, T> {
+    fn default() -> Self {
+        let (constants, records) = (Vec::new(), Vec::new());
+        Self { constants, records, begins: vec![0], reach: Reach::default() }
+    }
+}
+
+impl<M: Declared, T: Num> Members<M, T> {
+    /// Adds a component; false when the wiring does not fit its declaration.
+    pub(crate) fn push(&mut self, constants: M::Constants<T>, wiring: &Wiring) -> bool {
         if !wiring.fits(ShapeOf::<M>::SHAPE) {
             return false;
-        }
-        if self.begins.is_empty() {
-            self.begins.push(0);
         }
         self.records.extend_from_slice(&wiring.record);
         self.begins.push(self.records.len());
         self.reach = self.reach.and(wiring.reach);
+        self.constants.push(constants);
         true
     }
 
-    pub(crate) fn len(&self) -> usize {
-        self.begins.len().saturating_sub(1)
+    /// What the components have hoisted out of the step.
+    pub(crate) fn constants(&self) -> &[M::Constants<T>] {
+        &self.constants
     }
 
-    /// Opens a state to the members of this group, which are all of type `M`.
+    /// Lends each of some members, those that there are, its view.
     #[inline(always)]
-    pub(crate) fn open<'a, M: Declared, T: Num>(
-        &'a self,
-        state: &'a mut State<T>,
-        clock: &Clock,
-    ) -> Opened<'a, M, T> {
-        assert!(self.reach.is_within(state), "a state of another plan");
-        Opened {
-            wires: self,
-            bonds: state.bonds.as_mut_ptr().cast(),
-            signals: state.signals.as_mut_ptr(),
-            states: state.states.as_mut_ptr(),
-            viscosity: &state.viscosity,
-            faults: &mut state.faults,
-            clock: *clock,
-            of: PhantomData,
-        }
-    }
-}
-
-/// A state whose arrays reach as far as the wires of a group do.
-pub(crate) struct Opened<'a, M, T> {
-    wires: &'a Wires,
-    bonds: *mut T,
-    signals: *mut T,
-    states: *mut T,
-    viscosity: &'a [T],
-    faults: &'a mut Faults,
-    clock: Clock,
-    of: PhantomData<M>,
-}
-
-impl<M: Declared, T: Num> Opened<'_, M, T> {
-    /// Lends a member its view.
-    #[inline(always)]
-    pub(crate) fn member(&mut self, index: usize) -> Step<'_, T> {
+    pub(crate) fn each(
+        &self,
+        members: Range<usize>,
+        arena: &mut Arena<'_, T>,
+        mut f: impl FnMut(&M::Constants<T>, &mut Step<'_, T>),
+    ) {
+        assert!(self.reach.is_within(arena.size), "a state of another plan");
         let shape = ShapeOf::<M>::SHAPE;
-        let wires = self.wires;
-        assert!(index < wires.len());
-        let (begin, ports) = if shape.takes_many {
-            let (begin, end) = (wires.begins[index], wires.begins[index + 1]);
-            (begin, end - begin - HEAD - shape.inputs)
-        } else {
-            (index * shape.stride(), shape.ports)
-        };
-        // SAFETY: `push` has appended the records of as many members as `len` tells, each of this
-        // shape: a record of `HEAD + inputs + ports` numbers begins here. `open` has found its
-        // reach within the arrays that the pointers belong to, and both are borrowed for longer
-        // than the step is.
-        unsafe {
-            let record = wires.records.as_ptr().add(begin);
-            let output = *record.add(OUTPUTS) as usize;
-            let states = *record.add(STATES) as usize;
-            Step {
-                bonds: self.bonds,
-                signals: self.signals,
-                outputs: self.signals.add(output),
-                states: self.states.add(states),
-                record,
-                viscosity: self.viscosity,
-                port_count: ports,
-                shape,
-                faults: self.faults,
-                time: self.clock.time,
-                dt: self.clock.dt,
-                tick: self.clock.tick,
+        for index in members.start..members.end.min(self.constants.len()) {
+            // SAFETY: `push` has added constants, a record of this shape and its begin for each
+            // index below the length. The reach of all records lies within the arrays that the
+            // arena's pointers belong to, and the arena stays borrowed as long as the step lives.
+            unsafe {
+                let (begin, ports) = if shape.takes_many {
+                    let begin = *self.begins.get_unchecked(index);
+                    let end = *self.begins.get_unchecked(index + 1);
+                    (begin, end - begin - HEAD - shape.inputs)
+                } else {
+                    (index * shape.stride(), shape.ports)
+                };
+                let record = self.records.as_ptr().add(begin);
+                let io = &mut Step {
+                    bonds: arena.bonds,
+                    signals: arena.signals,
+                    outputs: arena.signals.add(*record.add(OUTPUTS) as usize),
+                    states: arena.states.add(*record.add(STATES) as usize),
+                    record,
+                    viscosity: arena.viscosity,
+                    port_count: ports,
+                    shape,
+                    faults: arena.faults,
+                    time: arena.clock.time,
+                    dt: arena.clock.dt,
+                    tick: arena.clock.tick,
+                };
+                f(self.constants.get_unchecked(index), io);
             }
         }
     }
@@ -312,25 +330,26 @@ pub fn view<'a, M: Declared, T: Num>(
 ) -> Step<'a, T> {
     let shape = ShapeOf::<M>::SHAPE;
     assert!(wiring.fits(shape), "the wiring of another type");
-    assert!(wiring.reach.is_within(state), "a state of another plan");
-    let signals = state.signals.as_mut_ptr();
-    // SAFETY: the record is of this shape and its reach lies within the arrays, as was just found.
+    let arena = Arena::new(state, &clock);
+    assert!(wiring.reach.is_within(arena.size), "a state of another plan");
+    // SAFETY: the record is of this shape and its reach lies within the arrays, as was just found;
+    // the state stays borrowed as long as the step lives.
     let (outputs, states) = unsafe {
         (
-            signals.add(wiring.record[OUTPUTS] as usize),
-            state.states.as_mut_ptr().add(wiring.record[STATES] as usize),
+            arena.signals.add(wiring.record[OUTPUTS] as usize),
+            arena.states.add(wiring.record[STATES] as usize),
         )
     };
     Step {
-        bonds: state.bonds.as_mut_ptr().cast(),
-        signals,
+        bonds: arena.bonds,
+        signals: arena.signals,
         outputs,
         states,
         record: wiring.record.as_ptr(),
-        viscosity: &state.viscosity,
+        viscosity: arena.viscosity,
         port_count: wiring.record.len() - HEAD - shape.inputs,
         shape,
-        faults: &mut state.faults,
+        faults: arena.faults,
         time: clock.time,
         dt: clock.dt,
         tick: clock.tick,
@@ -572,24 +591,41 @@ impl<T: Num> Step<'_, T> {
         unsafe { std::slice::from_raw_parts_mut(self.history_place(), self.history_len()) }
     }
     /// Component index in the circuit.
+    #[inline(always)]
     fn component(&self) -> u32 {
         // SAFETY: the head of the record.
         unsafe { *self.record.add(COMPONENT) }
     }
     /// Reports that the component's equations did not converge in this step.
-    #[cold]
+    #[inline(always)]
     pub fn unconverged(&mut self) {
-        if self.faults.unconverged == 0 {
-            self.faults.first_component = self.component() + 1;
-            self.faults.first_step = self.tick;
-        }
-        self.faults.unconverged += 1;
+        let component = self.component();
+        self.faults.note_unconverged(component, self.tick);
     }
     /// Asks the engine to stop after this step.
-    #[cold]
+    #[inline(always)]
     pub fn request_stop(&mut self) {
-        if self.faults.stop_requested == 0 {
-            self.faults.stop_requested = self.component() + 1;
+        let component = self.component();
+        self.faults.note_stop(component);
+    }
+}
+
+// Only the faults are handed on, not the step: it stays in registers.
+impl Faults {
+    #[cold]
+    #[inline(never)]
+    fn note_unconverged(&mut self, component: u32, step: u64) {
+        if self.unconverged == 0 {
+            self.first_component = component + 1;
+            self.first_step = step;
+        }
+        self.unconverged += 1;
+    }
+    #[cold]
+    #[inline(never)]
+    fn note_stop(&mut self, component: u32) {
+        if self.stop_requested == 0 {
+            self.stop_requested = component + 1;
         }
     }
 }

@@ -58,6 +58,7 @@ impl<M: Physics> Bench<M> {
             bonds: around.places.iter().sum(),
             places: &around.places,
             filter: around.filter,
+            driven: &[],
         })?;
         let history = M::history(&constants);
         Ok(Self::mount(constants, history, around))
@@ -74,6 +75,7 @@ impl<M: Physics, const N: usize> Bench<M, Lanes<N>> {
             bonds: around.places.iter().sum(),
             places: &around.places,
             filter: around.filter,
+            driven: &[],
         };
         let mut flat = Vec::new();
         let mut first = None;

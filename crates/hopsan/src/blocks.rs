@@ -197,6 +197,10 @@ impl<T: Num> End<T> {
 /// Turbulent flow q = K·√|Δp|·sign(Δp) from one end to another.
 #[inline(always)]
 pub fn turbulent<T: Num>(conductance: T, from: End<T>, to: End<T>) -> T {
+    // Many edges and valves are closed most of the time: the root and the division are spared.
+    if !(conductance.gt(T::zero()) | conductance.lt(T::zero())).any() {
+        return T::zero().with_sign_of(from.wave - to.wave);
+    }
     fluxline_core::wave::turbulent_flow(
         conductance,
         from.wave - to.wave,
@@ -235,9 +239,7 @@ pub fn with_cavitation_in_two_ways<T: Num, const N: usize>(
     if let Some(any) = any
         && any.any()
     {
-        ends = std::array::from_fn(|i| ends[i].dry_where(dry[i]));
-        let again = flows_when_dry(ends);
-        q = std::array::from_fn(|i| T::select(any, again[i], q[i]));
+        (ends, q) = once_dry(ends, q, dry, any, &flows_when_dry);
     }
     for i in 0..N {
         let p = ends[i].effort(q[i]);
@@ -246,6 +248,21 @@ pub fn with_cavitation_in_two_ways<T: Num, const N: usize>(
         bond.flow = q[i];
         bond.effort = p;
     }
+}
+
+/// Ends and flows once ends have run dry; rare, and kept out of the way of the usual case.
+#[cold]
+#[inline(never)]
+fn once_dry<T: Num, const N: usize>(
+    ends: [End<T>; N],
+    q: [T; N],
+    dry: [T::Mask; N],
+    any: T::Mask,
+    flows: &impl Fn([End<T>; N]) -> [T; N],
+) -> ([End<T>; N], [T; N]) {
+    let ends = std::array::from_fn(|i| ends[i].dry_where(dry[i]));
+    let again = flows(ends);
+    (ends, std::array::from_fn(|i| T::select(any, again[i], q[i])))
 }
 
 /// Holds a value between limits; swaps limits that are the wrong way round.

@@ -596,6 +596,7 @@ fn a_change_of_step_keeps_the_oil() {
                     bonds: 2,
                     places: &[2],
                     filter: Filter::None,
+                    driven: &[],
                 })
                 .unwrap();
             let wiring = Wiring::new(0, &[0, 1], &[], 0..0, 0..bench.state.states.len());
