@@ -60,6 +60,52 @@ def integrate(rates, start, times, absolute, breaks=(), relative=1e-10):
     return np.array(rows)
 
 
+def integrate_with_limits(
+    rates, limits, settle, start, times, absolute, breaks=(), relative=1e-10, method="Radau"
+):
+    """The same for states with limits: rates(t, x, mode), where `mode` says which limits hold.
+
+    limits(mode) gives triples of a function g(t, x), the direction in which it passes zero, and the
+    new (x, mode) as a function of x. settle(t, x, mode) gives the mode after a break.
+    """
+    times = np.asarray(times, float)
+    state = np.asarray(start, float)
+    rows = np.empty((len(times), len(state)))
+    now, done = times[0], 0
+    mode = settle(now, state, None)
+    ends = [b for b in breaks if times[0] < b < times[-1]] + [times[-1]]
+    while done < len(times):
+        end = next(e for e in ends if e > now + 1e-13)
+        watched = limits(mode)
+        functions = []
+        for g, direction, _ in watched:
+            event = lambda t, x, g=g: g(t, x)
+            event.terminal, event.direction = True, direction
+            functions.append(event)
+        solution = solve_ivp(
+            lambda t, x: rates(t, x, mode),
+            (now, end),
+            state,
+            method,
+            dense_output=True,
+            events=functions or None,
+            rtol=relative,
+            atol=absolute,
+        )
+        assert solution.success, solution.message
+        now, state = solution.t[-1], solution.y[:, -1]
+        upto = np.searchsorted(times, now + 1e-13)
+        if upto > done:
+            rows[done:upto] = solution.sol(times[done:upto]).T
+        done = upto
+        if solution.status == 1:
+            hit = next(i for i, at in enumerate(solution.t_events) if len(at))
+            state, mode = watched[hit][2](state.copy())
+        elif now < times[-1] - 1e-13:
+            mode = settle(now, state, mode)
+    return rows
+
+
 def agreement(one, other):
     """Largest difference of two solutions, per column over the range of the column."""
     return np.max(np.abs(one - other), axis=0) / (np.ptp(one, axis=0) + 1e-300)

@@ -52,7 +52,7 @@ pub enum Command {
     Validate(Validate),
     /// List component types
     List(List),
-    /// Describe a component type or the settings `run`, `fluid`, `lines`, `record`
+    /// Describe a component type or the settings `run`, `solver`, `fluid`, `lines`, `record`
     Describe(Describe),
     /// Explain an error code
     Explain(Explain),
@@ -100,6 +100,16 @@ pub struct Run {
     /// Time step, such as "0.1 ms"
     #[arg(long, value_name = "TIME")]
     pub step: Option<String>,
+    /// What integrates: tlm, euler, heun, modified-heun, rk4, sdirk2, rosenbrock, bdf,
+    /// adaptive-explicit or auto
+    #[arg(long, value_name = "SOLVER")]
+    pub solver: Option<String>,
+    /// Error allowed per step, relative, of solvers that choose their steps
+    #[arg(long, value_name = "X")]
+    pub tolerance: Option<String>,
+    /// Small volumes of lumped solvers: integrate, pds, advpds, algebraic or singular-perturbation
+    #[arg(long, value_name = "HOW")]
+    pub small_volumes: Option<String>,
     /// Set a parameter: --set "relief.cracking_pressure=140 bar"
     #[arg(long, value_name = "NAME=VALUE")]
     pub set: Vec<String>,
@@ -250,7 +260,7 @@ pub struct List {
 
 #[derive(Debug, Args)]
 pub struct Describe {
-    /// A component type, or `run`, `fluid`, `lines`, `record`
+    /// A component type, or `run`, `solver`, `fluid`, `lines`, `record`
     #[arg(value_name = "TYPE", required_unless_present = "all")]
     pub name: Option<String>,
     /// All component types and settings
@@ -279,6 +289,12 @@ pub struct Reproduce {
     /// List the cases
     #[arg(long)]
     pub list: bool,
+    /// Only what takes a second or two: shorter runs, no speed
+    #[arg(long)]
+    pub brief: bool,
+    /// Random sequences to run, where a case has them; medians are shown
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=100))]
+    pub seeds: u32,
     /// Print as JSON
     #[arg(long)]
     pub json: bool,

@@ -7,7 +7,7 @@ use fluxline_core::declare::{ANY_UNIT, Causality};
 use fluxline_core::plan::Plan;
 use fluxline_core::recorder::{Recorder, Sampling, Sink, choose};
 use fluxline_core::run::{self, Ended, Outcome, Progress};
-use fluxline_core::settings::{Begin, StepControl};
+use fluxline_core::settings::{Begin, SolverKind, StepControl};
 use fluxline_core::start::{Rest, come_to_rest};
 use fluxline_core::state::State;
 use fluxline_core::variable::{Ladder, StepUse};
@@ -16,6 +16,9 @@ use fluxline_diagnostics::{
     Code, Diagnostic, Diagnostics, Place, SourceMap, Span, list_names, nearest,
 };
 use fluxline_formats::{Draft, Loaded, Override};
+use fluxline_lumped::run::Effort;
+use fluxline_lumped::setup::{self, Setup};
+use fluxline_lumped::view::View;
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::io;
@@ -37,14 +40,29 @@ pub struct Session {
     pub sources: SourceMap,
     /// Warnings found on the way.
     pub warnings: Diagnostics,
+    /// Why the wave method, where the choice was left open.
+    pub choice: Option<String>,
 }
 
-/// Fixed or variable step.
+/// Waves in fixed or variable steps, or a solver of the lumped view.
 pub enum Engine {
     /// One plan.
     Fixed(Box<Plan>),
     /// One plan per size of step.
     Variable(Box<Ladder>),
+    /// One plan, seen without waves.
+    Lumped(Box<Plan>, Solver),
+}
+
+/// A solver of the lumped view.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Solver {
+    /// Which.
+    pub method: SolverKind,
+    /// Why, where the choice was left open.
+    pub why: Option<String>,
+    /// Volumes that are replaced by their steady state: name, time constant (s), volume (m³).
+    pub small: Vec<(String, f64, f64)>,
 }
 
 /// Why a circuit cannot be run, with the files that the problems point at.
@@ -119,6 +137,8 @@ pub struct Completed<'a> {
     pub rest: Option<Rest>,
     /// What a variable step did.
     pub step_use: Option<StepUse>,
+    /// What a solver of the lumped view did.
+    pub effort: Option<Effort>,
     /// Time spent on the steps.
     pub wall: Duration,
     /// The error, unless it ran to its end.
@@ -156,6 +176,7 @@ impl Completed<'_> {
             Ended::Done => "done",
             Ended::Diverged(_) => "diverged",
             Ended::Unconverged { .. } => "not_converged",
+            Ended::Failed(_) => "solver_failed",
             Ended::Stopped { .. } => "stopped",
             Ended::Interrupted { .. } => "interrupted",
             Ended::SinkFailed => "not_written",
@@ -211,7 +232,15 @@ impl Session {
         };
         check_names(&circuit, &plan.variables, Known::All, &mut problems);
         warn_unused_signals(&circuit, &plan, &mut problems);
+        let mut choice = None;
         let engine = match circuit.run.step_control {
+            _ if circuit.solver.method != SolverKind::Tlm => {
+                problems.take(lumped(&circuit, plan)).map(|(engine, why, warnings)| {
+                    problems.absorb(warnings);
+                    choice = why;
+                    engine
+                })
+            }
             StepControl::Fixed => Some(Engine::Fixed(Box::new(plan))),
             StepControl::Variable => match Ladder::new(&circuit, &registry) {
                 Ok(ladder) => Some(Engine::Variable(Box::new(ladder))),
@@ -223,7 +252,7 @@ impl Session {
         };
         match engine {
             Some(engine) if !problems.has_errors() => {
-                Ok(Self { registry, name, circuit, engine, sources, warnings: problems })
+                Ok(Self { registry, name, circuit, engine, sources, warnings: problems, choice })
             }
             _ => fail(problems, sources),
         }
@@ -232,7 +261,7 @@ impl Session {
     /// The plan; with a variable step that of the smallest.
     pub fn plan(&self) -> &Plan {
         match &self.engine {
-            Engine::Fixed(plan) => plan,
+            Engine::Fixed(plan) | Engine::Lumped(plan, _) => plan,
             Engine::Variable(ladder) => ladder.finest(),
         }
     }
@@ -318,6 +347,7 @@ impl Session {
                 outcome: Outcome { ended: Ended::Done, verdict: Default::default() },
                 rest: Some(rest.clone()),
                 step_use: None,
+                effort: None,
                 wall: Duration::ZERO,
                 failure: Some(failure),
                 sink_failure: None,
@@ -326,22 +356,39 @@ impl Session {
         }
         let begun = Instant::now();
         // The engine calls after it has looked at the state and found it sound.
-        let go_on = |progress: Progress| {
+        let mut go_on = |progress: Progress| {
             held.borrow_mut().release(f64::INFINITY) && watcher.go_on(progress)
         };
-        let (mut outcome, step_use) = match &self.engine {
+        let (mut outcome, step_use, effort) = match &self.engine {
             Engine::Fixed(plan) => {
-                (run::run(plan, &mut state, steps, &mut recorder, true, go_on), None)
+                (run::run(plan, &mut state, steps, &mut recorder, true, go_on), None, None)
             }
             Engine::Variable(ladder) => {
                 let (outcome, step_use) = ladder.run(&mut state, run.stop, &mut recorder, go_on);
-                (outcome, Some(step_use))
+                (outcome, Some(step_use), None)
             }
+            Engine::Lumped(plan, solver) => match self.set_up(plan, solver.method) {
+                Ok(mut setup) => {
+                    let (outcome, effort) = fluxline_lumped::run::run(
+                        &mut setup,
+                        &mut state,
+                        steps,
+                        &mut recorder,
+                        &mut go_on,
+                    );
+                    (outcome, None, Some(effort))
+                }
+                // Planning has set it up before.
+                Err(_) => {
+                    let ended = Ended::Interrupted { time: plan.start };
+                    (Outcome { ended, verdict: Default::default() }, None, None)
+                }
+            },
         };
         let wall = begun.elapsed();
         let mut held = held.borrow_mut();
         held.release(match (&outcome.ended, &self.engine) {
-            (Ended::Diverged(found), Engine::Fixed(_)) => found.last_good_time,
+            (Ended::Diverged(found), Engine::Fixed(_) | Engine::Lumped(..)) => found.last_good_time,
             (Ended::Diverged(_), Engine::Variable(_)) => f64::NEG_INFINITY,
             _ => f64::INFINITY,
         });
@@ -356,10 +403,16 @@ impl Session {
             outcome,
             rest,
             step_use,
+            effort,
             wall,
             sink_failure: held.failure.take(),
             rows: held.released,
         }
+    }
+
+    /// The lumped view of a plan with a solver.
+    pub fn set_up<'p>(&self, plan: &'p Plan, method: SolverKind) -> Result<Setup<'p>, Diagnostic> {
+        setup::set_up(View::of(plan)?, method, &self.circuit.solver, plan.step)
     }
 
     fn not_at_rest(&self, rest: &Rest) -> Diagnostic {
@@ -444,6 +497,33 @@ impl Session {
                     .note(format!("likely cause: {}", lower(Code::NotConverged.info().cause)))
                     .help(format!("reduce the step: --step \"{}\"", time(plan.step / 2.0)))
             }
+            Ended::Failed(found) => {
+                let mut message = format!(
+                    "`{}` gave up at t = {}: {}",
+                    found.solver,
+                    time(found.time),
+                    found.what
+                );
+                if let Some((_, name, unit)) = &found.state {
+                    message.push_str(&format!("; worst is `{name}`"));
+                    if let Some((residual, allowed)) = found.residual {
+                        message.push_str(&format!(
+                            ", off by {} where {} is allowed",
+                            quantity(residual, unit),
+                            quantity(allowed, unit)
+                        ));
+                    }
+                }
+                let problem = Diagnostic::error(Code::SolverFailed, message);
+                let problem = match &found.state {
+                    Some((component, ..)) => self.at_component(problem, component, "here"),
+                    None => problem,
+                };
+                problem
+                    .note(format!("the step that failed was {}", time(found.step)))
+                    .help("see what limits the step: fluxline stiffness FILE")
+                    .help("try `--solver sdirk2` or `--solver tlm`, a smaller step, or `--small-volumes algebraic`")
+            }
             Ended::Stopped { component, time: t } => {
                 let problem = Diagnostic::error(
                     Code::StoppedByComponent,
@@ -481,6 +561,36 @@ impl Session {
             ),
         }
     }
+}
+
+/// The engine of a circuit that is to be seen without waves, and what speaks against the choice.
+fn lumped(
+    circuit: &Circuit,
+    plan: Plan,
+) -> Result<(Engine, Option<String>, Diagnostics), Diagnostic> {
+    let settings = &circuit.solver;
+    if circuit.run.step_control == StepControl::Variable {
+        let message = "a variable step belongs to the wave method";
+        return Err(Diagnostic::error(Code::UnknownSetting, message)
+            .on(Place::setting("run.step_control"))
+            .help("use step_control = \"fixed\"; `rosenbrock` and `bdf` choose their steps themselves"));
+    }
+    let (mut method, mut why) = (settings.method, None);
+    if method == SolverKind::Auto {
+        let choice = match View::of(&plan) {
+            Ok(mut view) => setup::choose(&mut view, plan.step),
+            Err(problem) => {
+                setup::Choice { method: SolverKind::Tlm, why: problem.message().to_owned() }
+            }
+        };
+        (method, why) = (choice.method, Some(choice.why));
+    }
+    if method == SolverKind::Tlm {
+        return Ok((Engine::Fixed(Box::new(plan)), why, Diagnostics::new()));
+    }
+    let setup = setup::set_up(View::of(&plan)?, method, settings, plan.step)?;
+    let Setup { small, warnings, .. } = setup;
+    Ok((Engine::Lumped(Box::new(plan), Solver { method, why, small }), None, warnings))
 }
 
 fn lower(text: &str) -> String {

@@ -2,11 +2,12 @@
 
 use crate::display::{Shown, count, counted, energy, number, quantity, time};
 use crate::figures::matching;
-use crate::session::{Completed, Session};
+use crate::session::{Completed, Engine, Session, Solver};
 use fluxline_core::monitor::Named;
 use fluxline_core::run::Ended;
 use fluxline_core::settings::{Convention, StepControl};
 use fluxline_diagnostics::{Code, Diagnostic, Diagnostics, SourceMap};
+use fluxline_lumped::run::Effort;
 use serde_json::{Value, json};
 
 /// So many variables are listed unless more are asked for.
@@ -69,6 +70,7 @@ impl Report<'_> {
         if completed.ended() != "not_at_rest" {
             let (step, until) = (session.plan().step, self.reached());
             let steps = match &completed.step_use {
+                None if completed.effort.is_some() => lumped_steps(completed),
                 None => format!("{} of {}", count(verdict.steps), time(step)),
                 Some(used) => format!(
                     "{} of {} to {} ({} taken back)",
@@ -85,6 +87,9 @@ impl Report<'_> {
                 "computed in",
                 format!("{} ({speed} × real time)", wall(completed.wall.as_secs_f64())),
             );
+            if let Some(why) = &session.choice {
+                line("solver", format!("tlm: {why}"));
+            }
             let worst = |found: &Option<(Named, f64)>, unit: &str| {
                 found.as_ref().map(|(worst, at)| {
                     format!(
@@ -96,8 +101,14 @@ impl Report<'_> {
                 })
             };
             let parasitic = worst(&verdict.parasitic_pressure, "Pa");
-            let is_judged = session.circuit.run.convention == Convention::Fluxline;
-            if is_judged {
+            let is_judged = session.circuit.run.convention == Convention::Fluxline
+                && completed.effort.is_none();
+            if let (Some(effort), Engine::Lumped(_, solver)) = (&completed.effort, &session.engine)
+            {
+                for (name, text) in lumped_lines(effort, solver) {
+                    line(name, text);
+                }
+            } else if is_judged {
                 line(
                     "parasitic error",
                     parasitic.unwrap_or_else(|| "no lumped oil volumes".to_owned()),
@@ -106,7 +117,7 @@ impl Report<'_> {
             if let Some(text) = worst(&verdict.parasitic_force, "N") {
                 line("parasitic force", text);
             }
-            if !is_judged {
+            if !is_judged && completed.effort.is_none() {
                 line("balances", "not judged: the model keeps to Hopsan's rules".to_owned());
             }
             let is_sound = is_judged && !matches!(completed.outcome.ended, Ended::Diverged(_));
@@ -252,6 +263,7 @@ impl Report<'_> {
     /// | `wall_seconds`, `real_time_factor` | time spent on the steps, and simulated time over it |
     /// | `rest` | `reached`, `time`, `residual`, `component` of the start at rest |
     /// | `variable_step` | `taken`, `rejected`, `smallest`, `largest`, `above_limit` |
+    /// | `solver` | of the lumped view: `method`, `why`, `evaluations`, `jacobians`, `newton_iterations`, `rejected`, `shortest_step`, `longest_step`, `small_volumes`, `inner_iterations`, `oil_in_m3`, `oil_out_m3` |
     /// | `parasitic_pressure` | worst oil line: `component`, `pascal`, `time` |
     /// | `parasitic_force` | worst spring or shaft: `component`, `newton`, `time` |
     /// | `oil_balance` | `relative`, `error_m3`, `throughput_m3`, `held_m3` |
@@ -306,6 +318,7 @@ impl Report<'_> {
         // Of a run that diverged the sums hold steps after the last good one.
         // Models that keep to Hopsan's rules are not judged.
         let is_sound = session.circuit.run.convention == Convention::Fluxline
+            && completed.effort.is_none()
             && !matches!(completed.outcome.ended, Ended::Diverged(_));
         let oil = is_sound.then(|| {
             json!({
@@ -340,6 +353,7 @@ impl Report<'_> {
             "real_time_factor": completed.real_time_factor(),
             "rest": rest,
             "variable_step": step_use,
+            "solver": self.solver(),
             "parasitic_pressure": worst(&verdict.parasitic_pressure, "pascal"),
             "parasitic_force": worst(&verdict.parasitic_force, "newton"),
             "oil_balance": oil,
@@ -352,6 +366,35 @@ impl Report<'_> {
             "failure": self.failure(),
             "errors": to_values(self.problems, &session.sources),
             "files": files,
+        })
+    }
+
+    fn solver(&self) -> Value {
+        let (Some(effort), Engine::Lumped(_, solver)) =
+            (&self.completed.effort, &self.session.engine)
+        else {
+            return Value::Null;
+        };
+        let small: Vec<Value> = solver
+            .small
+            .iter()
+            .map(|(name, constant, volume)| {
+                json!({ "name": name, "time_constant": constant, "volume_m3": volume })
+            })
+            .collect();
+        json!({
+            "method": solver.method.word(),
+            "why": solver.why,
+            "evaluations": effort.work.evaluations,
+            "jacobians": effort.work.jacobians,
+            "newton_iterations": effort.work.newton_iterations,
+            "rejected": effort.work.rejected,
+            "shortest_step": effort.steps.0,
+            "longest_step": effort.steps.1,
+            "small_volumes": small,
+            "inner_iterations": effort.inner.iterations,
+            "oil_in_m3": effort.oil_in,
+            "oil_out_m3": effort.oil_out,
         })
     }
 
@@ -406,6 +449,7 @@ pub fn refused(file: &str, problems: &Diagnostics, sources: &SourceMap) -> Value
         "real_time_factor": null,
         "rest": null,
         "variable_step": null,
+        "solver": null,
         "parasitic_pressure": null,
         "parasitic_force": null,
         "oil_balance": null,
@@ -419,6 +463,64 @@ pub fn refused(file: &str, problems: &Diagnostics, sources: &SourceMap) -> Value
         "errors": to_values(&errors.into_iter().collect(), sources),
         "files": {},
     })
+}
+
+fn lumped_steps(completed: &Completed) -> String {
+    let Some(effort) = &completed.effort else { return String::new() };
+    let work = &effort.work;
+    let (short, long) = effort.steps;
+    let size = match (long - short).abs() <= 1e-6 * long {
+        true => time(long),
+        false => format!("{} to {}", time(short), time(long)),
+    };
+    let rejected = match work.rejected {
+        0 => String::new(),
+        n => format!(" ({} taken again)", count(n)),
+    };
+    format!("{} of {size}{rejected}", count(work.steps))
+}
+
+/// What a solver of the lumped view did, line by line.
+fn lumped_lines(effort: &Effort, solver: &Solver) -> Vec<(&'static str, String)> {
+    let work = &effort.work;
+    let mut lines = Vec::new();
+    let name = solver.method.word();
+    lines.push((
+        "solver",
+        match &solver.why {
+            Some(why) => format!("{name}: {why}"),
+            None => name.to_owned(),
+        },
+    ));
+    let mut done = vec![counted(work.evaluations, "evaluation")];
+    if work.jacobians > 0 {
+        done.push(counted(work.jacobians, "Jacobian"));
+    }
+    if work.newton_iterations > 0 {
+        done.push(counted(work.newton_iterations, "Newton iteration"));
+    }
+    lines.push(("work", done.join(", ")));
+    if !solver.small.is_empty() {
+        let one = |(name, constant, volume): &(String, f64, f64)| {
+            format!("`{name}` ({}, {})", quantity(*volume, "m^3"), time(*constant))
+        };
+        let listed: Vec<String> = solver.small.iter().take(6).map(one).collect();
+        lines.push(("small volumes", listed.join(", ")));
+        let inner = &effort.inner;
+        let mut cost = format!(
+            "{} in {}",
+            counted(inner.iterations as u64, "inner iteration"),
+            counted(inner.solves as u64, "solution")
+        );
+        if inner.unfinished > 0 {
+            cost.push_str(&format!(", {} not finished", count(inner.unfinished as u64)));
+        }
+        lines.push(("their cost", cost));
+    }
+    let litres = |volume: f64| format!("{} l", number(volume * 1e3));
+    let metering = format!("{} in, {} out", litres(effort.oil_in), litres(effort.oil_out));
+    lines.push(("oil metered", metering));
+    lines
 }
 
 /// Diagnostics as JSON values.

@@ -41,6 +41,7 @@ impl<'r> Builder<'r> {
             circuit: Circuit {
                 title: String::new(),
                 run: default_settings().expect("run settings have defaults"),
+                solver: default_settings().expect("solver settings have defaults"),
                 lines: default_settings().expect("line settings have defaults"),
                 fluids: vec![Fluid::default()],
                 rates: vec![1],

@@ -5,7 +5,7 @@ use crate::component::ComponentType;
 use crate::declare::{Declaration, Port, Value};
 use crate::domain::{Domain, PortVariable, Role};
 use crate::fluid::Fluid;
-use crate::settings::{LineDefaults, RecordSettings, RunSettings};
+use crate::settings::{LineDefaults, RecordSettings, RunSettings, SolverSettings};
 use fluxline_diagnostics::Span;
 use std::collections::HashMap;
 
@@ -43,6 +43,8 @@ pub struct Circuit {
     pub title: String,
     /// How to run it.
     pub run: RunSettings,
+    /// What integrates it.
+    pub solver: SolverSettings,
     /// Lines that the file leaves open.
     pub lines: LineDefaults,
     /// The oils; components refer to them by position. Never empty.

@@ -131,6 +131,12 @@ pub trait Physics: Declared {
         let _ = (constants, law);
     }
 
+    /// The law where the wave method starts: rates and outputs of step 0. The same, except where a
+    /// step knows more than rates can say: that a body rests in spite of what pulls at it.
+    fn start_law<T: Num>(constants: &Self::Constants<T>, law: &mut Law<'_, T>) {
+        Self::law(constants, law);
+    }
+
     /// Whether the continuous law is given. A component that is defined by its step, such as one
     /// that keeps to another program's discretisation, has none: only the wave method runs it, and
     /// its [`Physics::start`] also sets its outputs.
@@ -152,11 +158,21 @@ pub trait Physics: Declared {
     }
 
     /// Whether [`Physics::settle`] does anything.
-    const SETTLES: bool = false;
+    fn settles(constants: &Self::Constants<f64>) -> bool {
+        let _ = constants;
+        false
+    }
 
     /// After a step of an integrator: puts states that ran past a stop back onto it and renews what
-    /// is remembered. Only for components whose law has hard stops or memory.
+    /// the law remembers. Only for components whose law has hard stops or memory.
     fn settle(constants: &Self::Constants<f64>, settle: &mut Settle<'_>) {
+        let _ = (constants, settle);
+    }
+
+    /// After a main step, for the results of an integrator: counts where a limit or vapour was met,
+    /// and renews states and memory that the law does not read, such as the position of a spool
+    /// that follows its command at once.
+    fn show(constants: &Self::Constants<f64>, settle: &mut Settle<'_>) {
         let _ = (constants, settle);
     }
 
@@ -270,7 +286,7 @@ pub struct Law<'a, T> {
     pub time: f64,
 }
 
-/// What [`Physics::settle`] sees and may change.
+/// What [`Physics::settle`] and [`Physics::show`] see and may change.
 pub struct Settle<'a> {
     /// States, to be put back onto stops.
     pub state: &'a mut [f64],
@@ -288,6 +304,13 @@ pub struct Settle<'a> {
     pub output: &'a [f64],
     /// Time, s.
     pub time: f64,
+}
+
+impl Settle<'_> {
+    /// Adds one to a remembered count where something holds.
+    pub fn count(&mut self, index: usize, holds: bool) {
+        self.memory[index] += f64::from(u8::from(holds));
+    }
 }
 
 /// Time as a component sees it.

@@ -259,6 +259,15 @@ macro_rules! choice {
         $(#[$meta])*
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         $vis enum $name { $($(#[$vmeta])* $variant),* }
+        impl $name {
+            /// The word that stands for it in files.
+            #[allow(dead_code, reason = "not every choice is printed")]
+            $vis fn word(self) -> &'static str {
+                match self {
+                    $($name::$variant => $word),*
+                }
+            }
+        }
         impl $crate::declare::ParameterValue for $name {
             const KIND: $crate::declare::Kind = $crate::declare::Kind::Choice(&[$($word),*]);
             fn from_value(value: &$crate::declare::Value) -> Option<Self> {

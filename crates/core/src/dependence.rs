@@ -5,6 +5,8 @@
 //! dependence found here may vanish at some operating point, but none is missed. What is decided by
 //! constants alone is decided: a factor of zero and the branch of a body without mass stay out.
 
+#![allow(clippy::suspicious_arithmetic_impl, reason = "sources are united whatever the operation")]
+
 use crate::number::{Mask, Num};
 use std::ops::{Add, AddAssign, BitAnd, BitOr, Div, Mul, Neg, Not, Sub, SubAssign};
 

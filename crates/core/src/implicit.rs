@@ -132,6 +132,14 @@ impl<T: Num> Problem<T> {
     }
 
     fn evaluate<M: Physics>(&self, k: &M::Constants<T>, y: &[T; MAX_UNKNOWNS]) -> Evaluation<T> {
+        self.evaluate_with(y, |law| M::law(k, law))
+    }
+
+    fn evaluate_with(
+        &self,
+        y: &[T; MAX_UNKNOWNS],
+        law: impl FnOnce(&mut Law<'_, T>),
+    ) -> Evaluation<T> {
         let zero = [T::zero(); MAX_UNKNOWNS];
         let mut e = Evaluation {
             effort: zero,
@@ -146,21 +154,18 @@ impl<T: Num> Problem<T> {
             e.flow[i] = y[i];
             e.effort[i] = self.wave[i] + self.impedance[i] * y[i] + self.dry[i] * direction;
         }
-        M::law(
-            k,
-            &mut Law {
-                effort: &mut e.effort[..n],
-                flow: &mut e.flow[..n],
-                displacement: &mut e.displacement[..n],
-                state: &y[n..n + s],
-                rate: &mut e.rate[..s],
-                memory: &self.memory[..self.memory_count],
-                input: &self.input[..self.inputs],
-                output: &mut e.output[..self.outputs],
-                viscosity: &self.viscosity[..n],
-                time: self.time,
-            },
-        );
+        law(&mut Law {
+            effort: &mut e.effort[..n],
+            flow: &mut e.flow[..n],
+            displacement: &mut e.displacement[..n],
+            state: &y[n..n + s],
+            rate: &mut e.rate[..s],
+            memory: &self.memory[..self.memory_count],
+            input: &self.input[..self.inputs],
+            output: &mut e.output[..self.outputs],
+            viscosity: &self.viscosity[..n],
+            time: self.time,
+        });
         e
     }
 
@@ -272,7 +277,7 @@ pub fn start<M: Physics, T: Num>(constants: &M::Constants<T>, io: &mut Step<'_, 
     for i in 0..problem.states {
         y[problem.ports + i] = problem.old[i];
     }
-    let e = problem.evaluate::<M>(constants, &y);
+    let e = problem.evaluate_with(&y, |law| M::start_law(constants, law));
     for i in 0..problem.states {
         io.set_rate(i, e.rate[i]);
     }

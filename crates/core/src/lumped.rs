@@ -13,10 +13,12 @@ pub trait Lumped: Send + Sync {
     fn gradient(&self, law: &mut Law<'_, Gradient>);
     /// Finds what depends on what.
     fn dependence(&self, law: &mut Law<'_, Dependence>);
-    /// See [`Physics::SETTLES`].
+    /// See [`Physics::settles`].
     fn settles(&self) -> bool;
     /// See [`Physics::settle`].
     fn settle(&self, settle: &mut Settle<'_>);
+    /// See [`Physics::show`].
+    fn show(&self, settle: &mut Settle<'_>);
     /// See [`Physics::next_event`].
     fn next_event(&self, time: f64) -> f64;
     /// See [`Physics::is_discrete`].
@@ -79,10 +81,13 @@ impl<M: Physics> Lumped for LawOf<M> {
         M::law(&M::lift(&self.constants, &mut Dependence::of), law);
     }
     fn settles(&self) -> bool {
-        M::SETTLES
+        M::settles(&self.constants)
     }
     fn settle(&self, settle: &mut Settle<'_>) {
         M::settle(&self.constants, settle);
+    }
+    fn show(&self, settle: &mut Settle<'_>) {
+        M::show(&self.constants, settle);
     }
     fn next_event(&self, time: f64) -> f64 {
         M::next_event(&self.constants, time)

@@ -250,19 +250,28 @@ impl Verdict {
                 verdict.energy_throughput += size;
             }
         }
-        for &(component, at, counts) in &plan.watch.counters {
-            let count = state.states[at as usize];
-            if count > 0.0 {
-                match counts {
-                    Counts::Limit => verdict.limits.push(named(component, count)),
-                    Counts::Cavitation => verdict.cavitation.push(named(component, count)),
-                    Counts::Nothing => {}
-                }
-            }
-        }
+        let counted = Self::counted(plan, state);
+        (verdict.limits, verdict.cavitation) = (counted.limits, counted.cavitation);
         if state.faults.unconverged > 0 {
             let first = state.faults.first_component.saturating_sub(1);
             verdict.unconverged = Some(named(first, state.faults.unconverged as f64));
+        }
+        verdict
+    }
+
+    /// Only what a state has counted: steps at limits and with cavitation.
+    pub fn counted(plan: &Plan, state: &State<f64>) -> Self {
+        let mut verdict = Self::default();
+        for &(component, at, counts) in &plan.watch.counters {
+            let value = state.states[at as usize];
+            if value > 0.0 {
+                let named = Named { component: plan.name(component).to_owned(), value };
+                match counts {
+                    Counts::Limit => verdict.limits.push(named),
+                    Counts::Cavitation => verdict.cavitation.push(named),
+                    Counts::Nothing => {}
+                }
+            }
         }
         verdict
     }

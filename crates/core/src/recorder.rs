@@ -191,7 +191,7 @@ impl<'a> Recorder<'a> {
     }
 
     /// Records a row; false when it holds something that is not a number, which is not recorded.
-    pub(crate) fn record(&mut self, time: f64, state: &State<f64>) -> bool {
+    pub fn record(&mut self, time: f64, state: &State<f64>) -> bool {
         // Kept rows are written where they stay.
         let at = self.used;
         if self.in_memory && self.rows.len() < at + self.columns.len() + 1 {

@@ -22,6 +22,8 @@ pub enum Ended {
         /// Time, s.
         time: f64,
     },
+    /// A solver of the lumped view found no acceptable step; the state is that of the last good one.
+    Failed(SolverFailure),
     /// A component asked to stop.
     Stopped {
         /// Component name.
@@ -57,6 +59,23 @@ pub struct Divergence {
     pub last_good_step: u64,
     /// Time of the last good step, s.
     pub last_good_time: f64,
+}
+
+/// Why a solver could not go on.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SolverFailure {
+    /// The solver.
+    pub solver: &'static str,
+    /// What happened, such as "its error stays too large however short the step".
+    pub what: String,
+    /// The state that is worst off: its component, its name and its unit.
+    pub state: Option<(String, String, &'static str)>,
+    /// What is left of its equation, in its unit, and what would have been little enough.
+    pub residual: Option<(f64, f64)>,
+    /// Where the step that failed began, s.
+    pub time: f64,
+    /// Its length, s.
+    pub step: f64,
 }
 
 /// How far a run has come.

@@ -120,6 +120,109 @@ impl RunSettings {
     }
 }
 
+crate::choice! {
+    /// What integrates a circuit.
+    pub enum SolverKind {
+        /// Bilateral delay lines, in fixed steps.
+        Tlm = "tlm",
+        /// Explicit Euler, fixed step.
+        Euler = "euler",
+        /// Heun, fixed step.
+        Heun = "heun",
+        /// Heun with one Newton iteration per state, fixed step.
+        ModifiedHeun = "modified-heun",
+        /// Classical Runge–Kutta, fixed step.
+        Rk4 = "rk4",
+        /// Implicit, L-stable, fixed step.
+        Sdirk2 = "sdirk2",
+        /// Linearly implicit, L-stable, step by tolerance.
+        Rosenbrock = "rosenbrock",
+        /// Backward differentiation, step by tolerance.
+        Bdf = "bdf",
+        /// Explicit Runge–Kutta, step by tolerance.
+        AdaptiveExplicit = "adaptive-explicit",
+        /// One of these, chosen by a look at the circuit.
+        Auto = "auto",
+    }
+}
+
+crate::choice! {
+    /// Where the pressures of small volumes come from.
+    pub enum SmallVolumeKind {
+        /// Integrated like any other state.
+        Integrate = "integrate",
+        /// Pseudo-dynamic solver.
+        Pds = "pds",
+        /// Advanced pseudo-dynamic solver.
+        AdvPds = "advpds",
+        /// Balance of flows, solved at every evaluation.
+        Algebraic = "algebraic",
+        /// Singular perturbation: the same balance.
+        SingularPerturbation = "singular-perturbation",
+    }
+}
+
+crate::choice! {
+    /// How pseudo-time of small volumes is integrated.
+    pub enum InnerKind {
+        /// Euler.
+        Euler = "euler",
+        /// Classical Runge–Kutta.
+        Rk4 = "rk4",
+        /// Heun with one Newton iteration.
+        ModifiedHeun = "modified-heun",
+    }
+}
+
+/// What integrates a circuit, and how finely. Solvers other than `tlm` see the lumped view of the
+/// circuit: the same laws without line delays, except in lines longer than a step, which keep them.
+#[component("solver", s)]
+#[derive(Clone, Debug, PartialEq)]
+pub struct SolverSettings {
+    /// – — tlm, euler, heun, modified-heun, rk4, sdirk2, rosenbrock, bdf, adaptive-explicit or auto [–]
+    #[parameter(default = "tlm")]
+    pub method: SolverKind,
+    /// – — error allowed per step relative to the state, where the step follows tolerances [–]
+    #[parameter(default = 1e-5, min = ">0", max = "0.1")]
+    pub relative_tolerance: f64,
+    /// – — error allowed per step near zero, in units of the size of change that matters (1 bar, 1 mm, 10 mm/s …) [–]
+    #[parameter(default = 1e-4, min = ">0")]
+    pub absolute_tolerance: f64,
+    /// – — longest step, where the step follows tolerances; unlimited when not given [s]
+    #[parameter(min = ">0 s")]
+    pub max_step: Option<f64>,
+    /// – — shortest step, where the step follows tolerances [s]
+    #[parameter(default = "1e-15 s", min = ">0 s")]
+    pub min_step: f64,
+    /// – — small volumes: integrate, pds, advpds, algebraic or singular-perturbation [–]
+    #[parameter(default = "integrate")]
+    pub small_volumes: SmallVolumeKind,
+    /// – — names of the small volumes, with commas between; found by their time constants when empty [–]
+    #[parameter(default = "")]
+    pub small: String,
+    /// V_p — artificial volume of pseudo-dynamic solvers; chosen by the solver when 0 [m^3]
+    #[parameter(default = "1e-3 m^3", min = "0 m^3")]
+    pub pseudo_volume: f64,
+    /// – — step of pseudo-time [s]
+    #[parameter(default = "10 us", min = ">0 s")]
+    pub inner_step: f64,
+    /// – — integration of pseudo-time: euler, rk4 or modified-heun [–]
+    #[parameter(default = "euler")]
+    pub inner_method: InnerKind,
+    /// – — change of pressure per step of pseudo-time that counts as steady [Pa]
+    #[parameter(default = "300 Pa", min = ">0 Pa")]
+    pub tolerance_high: f64,
+    /// – — the same at low pressure, for advpds [Pa]
+    #[parameter(default = "20 Pa", min = ">0 Pa")]
+    pub tolerance_low: f64,
+    /// – — what low pressure is, for advpds [Pa]
+    #[parameter(default = "22 bar", min = "0 bar")]
+    pub low_pressure_limit: f64,
+    /// – — the most pseudo-time before one step [s]
+    #[parameter(default = "10 s", min = ">0 s")]
+    pub max_inner_time: f64,
+}
+
 /// What a connection between two Q-ports is when the file does not say.
 #[component("lines", s)]
 #[derive(Clone, Debug, PartialEq)]

@@ -201,7 +201,9 @@ fn list(text: &str, unit: &Unit) -> Result<Vec<f64>, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::settings::{FluidSettings, LineDefaults, RecordSettings, RunSettings};
+    use crate::settings::{
+        FluidSettings, LineDefaults, RecordSettings, RunSettings, SolverSettings,
+    };
 
     #[test]
     fn settings_have_sound_defaults() {
@@ -218,6 +220,7 @@ mod tests {
     fn every_default_of_the_settings_lies_in_its_range() {
         for declaration in [
             RunSettings::DECLARATION,
+            SolverSettings::DECLARATION,
             FluidSettings::DECLARATION,
             LineDefaults::DECLARATION,
             RecordSettings::DECLARATION,

@@ -75,8 +75,10 @@ impl Document {
         let mut table: &mut dyn toml_edit::TableLike = self.toml.as_table_mut();
         for part in tables {
             // The settings of a circuit may all be left out.
-            let is_section =
-                matches!(part.as_str(), "run" | "lines" | "record" | "fluid" | "parameters");
+            let is_section = matches!(
+                part.as_str(),
+                "run" | "solver" | "lines" | "record" | "fluid" | "parameters"
+            );
             if is_section && table.get(part).is_none() {
                 table.insert(part, Item::Table(Table::new()));
             }
@@ -110,8 +112,8 @@ fn path(name: &str) -> Vec<&str> {
         ["title"] => parts,
         [_] => [vec!["parameters"], parts].concat(),
         [
-            "run" | "lines" | "record" | "parameters" | "fluid" | "fluids" | "components"
-            | "subcircuits",
+            "run" | "solver" | "lines" | "record" | "parameters" | "fluid" | "fluids"
+            | "components" | "subcircuits",
             ..,
         ] => parts,
         [..] => [vec!["components"], parts].concat(),

@@ -74,8 +74,15 @@ pub struct Bristles<T> {
     limit: T,
 }
 
-/// Speed below which the continuous view takes dry friction as proportional to velocity.
-const STICK_VELOCITY: f64 = 1e-5;
+/// Speed below which the lumped view takes dry friction as proportional to velocity, m/s or rad/s: a
+/// body that is held creeps at most this fast, and its acceleration is continuous.
+pub const STICK_VELOCITY: f64 = 1e-5;
+
+/// The share of dry friction that acts at a velocity in the lumped view, −1 to 1.
+#[inline(always)]
+pub fn grip<T: Num>(velocity: T) -> T {
+    (velocity / STICK_VELOCITY).clamp_to(-1.0, 1.0)
+}
 
 impl Friction<f64> {
     /// Checks the parameters, which components declare as `static_friction`, `coulomb_friction`,
@@ -175,8 +182,7 @@ impl<T: Num> Friction<T> {
     #[inline]
     pub fn law(&self, velocity: T, z: T) -> (T, T) {
         if !self.has_bristles() {
-            let direction = (velocity / STICK_VELOCITY).clamp_to(-1.0, 1.0);
-            return (self.amplitude(velocity) * direction, T::zero());
+            return (self.amplitude(velocity) * grip(velocity), T::zero());
         }
         let decay = self.bristle_stiffness * velocity.abs() / self.amplitude(velocity);
         let rate = velocity - decay * z;

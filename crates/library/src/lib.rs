@@ -8,6 +8,7 @@ pub mod hydraulic;
 pub mod mechanics;
 pub mod rotational;
 pub mod signal;
+mod stops;
 pub mod translational;
 
 use fluxline_core::circuit::Registry;

@@ -3,7 +3,7 @@
 use crate::build::{self, Home, Parts};
 use crate::dense::Factors;
 use crate::frame::{self, Op};
-use crate::layout::Place;
+use crate::layout::{Block, Place};
 use crate::schedule::{self, Cluster, Schedule, Undetermined};
 use crate::sparsity::{self, Sweep};
 use fluxline_core::component::{Clock, Settle};
@@ -14,6 +14,7 @@ use fluxline_core::plan::Plan;
 use fluxline_core::state::State;
 use fluxline_diagnostics::Diagnostic;
 use fluxline_ode::{Pattern, System, Trouble};
+use std::cell::Cell;
 
 /// A state of the lumped view.
 #[derive(Clone, Debug, PartialEq)]
@@ -66,6 +67,15 @@ pub struct View<'p> {
     settling: Vec<u32>,
     selections: Vec<Selection>,
     before_settling: Vec<f64>,
+    /// Components that count limits or vapour.
+    counting: Vec<u32>,
+    /// Flows over the edge of the circuit, and the sign that makes inflow positive.
+    edge: Vec<(Place, f64)>,
+    shown: Vec<f64>,
+    /// Signal components that nothing drives.
+    sources: Vec<u32>,
+    /// From, until, and whether all sources stand still there.
+    steadiness: Cell<(f64, f64, bool)>,
     /// Gradients no longer hold what is given between steps.
     is_stale: bool,
     /// Time for which all values hold.
@@ -151,6 +161,30 @@ impl<'p> View<'p> {
             .filter(|&c| parts.laws[c as usize].is_some() && !parts.discrete[c as usize])
             .filter(|&c| parts.laws[c as usize].as_ref().is_some_and(|law| law.settles()))
             .collect();
+        let mut counting: Vec<u32> = plan
+            .watch
+            .counters
+            .iter()
+            .map(|&(component, ..)| component)
+            .filter(|&c| !parts.discrete[c as usize])
+            .collect();
+        counting.dedup();
+        let boundary = plan.watch.boundary.iter().flatten();
+        let edge = boundary
+            .filter_map(|&(bond, sign)| {
+                let ends = &parts.bonds[bond as usize];
+                let end = ends.q.or(ends.c)?;
+                Some((layout.blocks[end.component as usize].flow(end.port), sign))
+            })
+            .collect();
+        let sources = (0..parts.laws.len() as u32)
+            .filter(|&c| {
+                let declaration = plan.variables.entries[c as usize].declaration;
+                declaration.causality == Causality::S
+                    && declaration.ports.is_empty()
+                    && !parts.discrete[c as usize]
+            })
+            .collect();
         let has_ticks = !discrete.is_empty() || plan.thermal.is_some();
         let mut view = Self {
             ops: schedule.items.iter().map(|item| item.op.clone()).collect(),
@@ -172,6 +206,11 @@ impl<'p> View<'p> {
             has_ticks,
             settling,
             selections: Vec::new(),
+            counting,
+            edge,
+            shown: Vec::new(),
+            sources,
+            steadiness: Cell::new((f64::INFINITY, f64::NEG_INFINITY, false)),
             is_stale: true,
             valid_at: None,
             parts,
@@ -238,6 +277,7 @@ impl<'p> View<'p> {
     fn changed(&mut self) {
         self.is_stale = true;
         self.valid_at = None;
+        self.steadiness.set((f64::INFINITY, f64::NEG_INFINITY, false));
     }
 
     /// Gradients keep what does not change during a step.
@@ -286,11 +326,37 @@ impl<'p> View<'p> {
     pub fn write(&mut self, time: f64, x: &[f64]) -> Result<(), Trouble> {
         self.evaluate(time, x)?;
         self.state.time = time;
-        for (entry, block) in self.plan.variables.entries.iter().zip(&self.parts.layout.blocks) {
+        for (component, block) in self.parts.layout.blocks.iter().enumerate() {
+            let entry = &self.plan.variables.entries[component];
             let (first, states) = (entry.states as usize, block.states as usize);
+            if let (Some(law), false) =
+                (&self.parts.laws[component], self.parts.discrete[component])
+                && states > 0
+            {
+                // Results show some states as the law does not keep them; what is counted, is not
+                // counted here.
+                let mut copy = std::mem::take(&mut self.shown);
+                copy.clear();
+                copy.extend_from_slice(&self.values[block.range()]);
+                let local = Block { begin: 0, ..*block };
+                law.show(&mut settle_view(&mut copy, &local, time));
+                self.state.states[first..first + states]
+                    .copy_from_slice(&copy[local.state(0) as usize..local.rate(0) as usize]);
+                self.shown = copy;
+            } else {
+                for k in 0..states {
+                    self.state.states[first + k] = self.values[block.state(k) as usize];
+                }
+            }
             for k in 0..states {
-                self.state.states[first + k] = self.values[block.state(k) as usize];
                 self.state.states[first + states + k] = self.values[block.rate(k) as usize];
+            }
+            // Discrete parts keep their memory in the state of the plan itself.
+            if !self.parts.discrete[component] {
+                for k in 0..block.memory as usize {
+                    self.state.states[first + 2 * states + k] =
+                        self.values[block.memory(k) as usize];
+                }
             }
             for k in 0..block.outputs as usize {
                 let value = self.values[block.output(k) as usize];
@@ -560,33 +626,50 @@ impl<'p> View<'p> {
         for &component in &self.settling {
             let block = &self.parts.layout.blocks[component as usize];
             let Some(law) = &self.parts.laws[component as usize] else { continue };
-            let (ports, states) = (block.ports as usize, block.states as usize);
-            let first = block.first_state as usize;
-            let rest = &mut self.values[block.range()];
-            let (effort, rest) = rest.split_at_mut(ports);
-            let (flow, rest) = rest.split_at_mut(ports);
-            let (displacement, rest) = rest.split_at_mut(ports);
-            let (input, rest) = rest.split_at_mut(block.inputs as usize);
-            let (output, rest) = rest.split_at_mut(block.outputs as usize);
-            let (state, rest) = rest.split_at_mut(states);
-            let (_, rest) = rest.split_at_mut(states);
-            let memory = &mut rest[..block.memory as usize];
+            let (first, states) = (block.first_state as usize, block.states as usize);
             let before = &mut self.before_settling[first..first + states];
-            before.copy_from_slice(state);
-            law.settle(&mut Settle {
-                state,
-                memory,
-                effort,
-                flow,
-                displacement,
-                input,
-                output,
-                time,
-            });
-            changed |= before.iter().zip(state.iter()).any(|(old, new)| old != new);
+            before.copy_from_slice(&self.values[block.state(0) as usize..block.rate(0) as usize]);
+            law.settle(&mut settle_view(&mut self.values, block, time));
+            let after = &self.values[block.state(0) as usize..block.rate(0) as usize];
+            changed |= before.iter().zip(after).any(|(old, new)| old != new);
         }
-        self.changed();
+        if !self.settling.is_empty() {
+            self.changed();
+        }
         changed
+    }
+
+    /// Counts limits and vapour after a step that is kept.
+    pub fn count(&mut self, time: f64, x: &[f64]) -> Result<(), Trouble> {
+        self.evaluate(time, x)?;
+        for &component in &self.counting {
+            let block = &self.parts.layout.blocks[component as usize];
+            let Some(law) = &self.parts.laws[component as usize] else { continue };
+            let mut copy = std::mem::take(&mut self.shown);
+            copy.clear();
+            copy.extend_from_slice(&self.values[block.range()]);
+            let local = Block { begin: 0, ..*block };
+            law.show(&mut settle_view(&mut copy, &local, time));
+            let memory = local.memory(0) as usize..local.viscosity(0) as usize;
+            self.values[block.memory(0) as usize..block.viscosity(0) as usize]
+                .copy_from_slice(&copy[memory]);
+            self.shown = copy;
+        }
+        Ok(())
+    }
+
+    /// What enters and what leaves over the edge of the circuit at the last evaluation, m³/s.
+    pub fn edge_flows(&self) -> (f64, f64) {
+        let (mut inflow, mut outflow) = (0.0, 0.0);
+        for &(place, sign) in &self.edge {
+            let flow = self.values[place as usize] * sign;
+            if flow > 0.0 {
+                inflow += flow;
+            } else {
+                outflow -= flow;
+            }
+        }
+        (inflow, outflow)
     }
 
     fn check(&self, rates: &[f64]) -> Result<(), Trouble> {
@@ -595,6 +678,21 @@ impl<'p> View<'p> {
             Some(state) => Err(Trouble::NotFinite(state)),
         }
     }
+}
+
+/// Lends a component what it settles.
+fn settle_view<'v>(values: &'v mut [f64], block: &Block, time: f64) -> Settle<'v> {
+    let (ports, states) = (block.ports as usize, block.states as usize);
+    let rest = &mut values[block.range()];
+    let (effort, rest) = rest.split_at_mut(ports);
+    let (flow, rest) = rest.split_at_mut(ports);
+    let (displacement, rest) = rest.split_at_mut(ports);
+    let (input, rest) = rest.split_at_mut(block.inputs as usize);
+    let (output, rest) = rest.split_at_mut(block.outputs as usize);
+    let (state, rest) = rest.split_at_mut(states);
+    let (_, rest) = rest.split_at_mut(states);
+    let memory = &mut rest[..block.memory as usize];
+    Settle { state, memory, effort, flow, displacement, input, output, time }
 }
 
 impl System for View<'_> {
@@ -742,6 +840,33 @@ impl System for View<'_> {
             next = next.min(tick);
         }
         next
+    }
+
+    fn is_autonomous(&self, time: f64) -> bool {
+        if !self.parts.lines.ends.is_empty() {
+            return false;
+        }
+        let (from, until, steady) = self.steadiness.get();
+        if time >= from && time < until {
+            return steady;
+        }
+        // Sources of signals are what reads the clock: do they stand still until the next event?
+        let event = self.next_event(time);
+        let span = (event - time).min(1.0);
+        let steady = self.sources.iter().all(|&component| {
+            let block = &self.parts.layout.blocks[component as usize];
+            let Some(law) = &self.parts.laws[component as usize] else { return true };
+            let local = Block { begin: 0, ..*block };
+            let at = |share: f64| {
+                let mut copy = self.values[block.range()].to_vec();
+                frame::evaluate(&mut copy, &local, law.as_ref(), time + share * span);
+                copy[local.output(0) as usize..local.state(0) as usize].to_vec()
+            };
+            let now = at(0.0);
+            [0.137, 0.311, 0.728].into_iter().all(|share| at(share) == now)
+        });
+        self.steadiness.set((time, event, steady));
+        steady
     }
 
     fn settle(&mut self, time: f64, x: &mut [f64]) -> bool {

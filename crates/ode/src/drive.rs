@@ -1,6 +1,6 @@
 //! The one loop around every solver: events, stops, samples.
 
-use crate::solver::{Failure, Solver, Work};
+use crate::solver::{Failure, FailureKind, Solver, Work};
 use crate::system::System;
 use std::fmt;
 
@@ -271,6 +271,12 @@ impl Driver {
     fn take<S: System>(&mut self, system: &mut S, limit: f64) -> Result<f64, Failure> {
         self.before.copy_from_slice(&self.x);
         let mut end = self.solver.step(system, self.time, &mut self.x, limit)?;
+        if end.is_nan() || end <= self.time {
+            // A step below the rounding of the time would be taken for ever.
+            self.x.copy_from_slice(&self.before);
+            let step = end - self.time;
+            return Err(Failure::plain(FailureKind::StepTooSmall, self.time, step, None));
+        }
         if !self.solver.is_adaptive() {
             return Ok(end);
         }

@@ -9,7 +9,7 @@
 //! on the negative axis).
 
 use crate::norm::not_finite;
-use crate::solver::{Failure, FailureKind, Solver, Work};
+use crate::solver::{Failure, FailureKind, Solver, Work, left_of};
 use crate::system::System;
 
 /// Which of the explicit methods.
@@ -71,7 +71,7 @@ impl Explicit {
     ) -> Result<(), crate::system::Trouble> {
         let step = end - time;
         // The left limit at the end: see `Solver::step`.
-        let late = end.next_down();
+        let late = left_of(time, end);
         let Self { before, after, slope_before, slope_after, stage, slope, sum, work, .. } = self;
         let size = before.len();
         match self.tableau {

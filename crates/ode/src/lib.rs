@@ -3,8 +3,11 @@
 //! A solver sees a [`System`] and nothing else: no component, no unit, no file. [`Driver`] is the
 //! one loop around every solver: events, stops, samples.
 
+pub mod bdf;
+pub mod dormand_prince;
 pub mod drive;
 pub mod explicit;
+mod first_step;
 pub mod matrix;
 pub mod method;
 pub mod modes;

@@ -14,7 +14,7 @@
 
 use crate::explicit::{end_of_fixed_step, part_of_step};
 use crate::norm::not_finite;
-use crate::solver::{Failure, FailureKind, Solver, Work};
+use crate::solver::{Failure, FailureKind, Solver, Work, left_of};
 use crate::system::{System, Trouble};
 
 /// The modified method of Heun.
@@ -61,7 +61,7 @@ impl ModifiedHeun {
 
     fn advance(&mut self, system: &mut dyn System, time: f64, end: f64) -> Result<(), Trouble> {
         let step = end - time;
-        let late = end.next_down();
+        let late = left_of(time, end);
         system.rates(time, &self.before, &mut self.slope_before)?;
         system.jacobian(time, &self.before, &mut self.jacobian)?;
         for i in 0..self.before.len() {

@@ -141,7 +141,8 @@ impl Newton {
             self.renew(system, time, a, x, work)?;
             is_exact = true;
             self.rate = 1.0;
-        } else if self.factorised != a {
+        } else if self.factorised.is_nan() || (self.factorised - a).abs() > 1e-3 * a {
+            // Steps of a grid differ by rounding: no reason for another matrix.
             self.factorise(a, work)?;
             self.rate = 1.0;
         }

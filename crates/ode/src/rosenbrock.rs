@@ -10,10 +10,11 @@
 //! step that is too long overshoot; the estimate sees it and the step is shortened.
 
 use crate::explicit::part_of_step;
+use crate::first_step::{Start, first_step};
 use crate::matrix::Shifted;
 use crate::method::Options;
 use crate::norm::{Scale, end_of_step, not_finite};
-use crate::solver::{Failure, FailureKind, Solver, Work};
+use crate::solver::{Failure, FailureKind, Solver, Work, left_of};
 use crate::system::{System, Trouble};
 
 const GAMMA: f64 = 0.25;
@@ -138,33 +139,6 @@ impl Rosenbrock {
         }
     }
 
-    /// A first step from the sizes of x, x' and x'' (Hairer, Nørsett & Wanner, Solving ODEs I, II.4).
-    fn first_step(
-        &mut self,
-        system: &mut dyn System,
-        time: f64,
-        x: &[f64],
-        limit: f64,
-    ) -> Result<f64, Trouble> {
-        let (size, _) = self.scale.worst(x, x);
-        let (speed, _) = self.scale.worst(&self.rates, x);
-        let guess = if size < 1e-5 || speed < 1e-5 { 1e-6 } else { 0.01 * size / speed };
-        let guess = guess.min(limit - time).min(self.max_step);
-        for i in 0..x.len() {
-            self.stage[i] = x[i] + guess * self.rates[i];
-        }
-        // Within the step, so never past the limit.
-        system.rates(time + 0.5 * guess, &self.stage, &mut self.slope)?;
-        self.work.evaluations += 1;
-        for i in 0..x.len() {
-            self.slope[i] = (self.slope[i] - self.rates[i]) / guess;
-        }
-        let (bend, _) = self.scale.worst(&self.slope, x);
-        let fastest = speed.max(bend.sqrt());
-        let step = if fastest <= 1e-15 { 1e-3 } else { 0.01f64.powf(0.25) / fastest };
-        Ok(step.min(100.0 * guess))
-    }
-
     /// One attempt from `x`: leaves the end in `stage`, returns the estimate of the error.
     fn attempt(
         &mut self,
@@ -196,7 +170,7 @@ impl Rosenbrock {
                 if let Some(state) = not_finite(&self.stage) {
                     return Err(Refusal::NotFinite(state));
                 }
-                let at = if ALPHA[k] == 1.0 { end.next_down() } else { time + ALPHA[k] * step };
+                let at = if ALPHA[k] == 1.0 { left_of(time, end) } else { time + ALPHA[k] * step };
                 system.rates(at, &self.stage, &mut self.slope)?;
                 self.work.evaluations += 1;
             }
@@ -273,11 +247,18 @@ impl Solver for Rosenbrock {
         system.jacobian(time, x, &mut self.jacobian).map_err(trouble)?;
         self.work.evaluations += 1;
         self.work.jacobians += 1;
+        // Shorter steps would be rounding: the time must move.
+        let shortest = self.min_step.max(16.0 * f64::EPSILON * time.abs());
         let mut step = match self.proposal {
             Some(step) => step,
-            None => self.first_step(system, time, x, limit).map_err(trouble)?,
+            None => {
+                let Self { scale, work, stage, slope, rates, max_step, .. } = &mut *self;
+                let start = Start { time, limit, max_step: *max_step, order: 3, x, rates };
+                first_step(system, scale, &start, work, stage, slope).map_err(trouble)?
+            }
         }
-        .min(self.max_step);
+        .min(self.max_step)
+        .max(shortest);
         let is_autonomous = system.is_autonomous(time);
         if !is_autonomous {
             // ∂f/∂t by a difference towards the inside of the step. A millionth of the step keeps
@@ -296,7 +277,6 @@ impl Solver for Rosenbrock {
                 self.by_time.fill(0.0);
             }
         }
-        let shortest = self.min_step.max(16.0 * f64::EPSILON * time.abs());
         let mut was_refused = false;
         loop {
             let end = end_of_step(time, step, limit);

@@ -12,7 +12,7 @@ use crate::explicit::{end_of_fixed_step, part_of_step};
 use crate::method::Options;
 use crate::newton::{Newton, Unsolved};
 use crate::norm::not_finite;
-use crate::solver::{Failure, FailureKind, Solver, Work};
+use crate::solver::{Failure, FailureKind, Solver, Work, left_of};
 use crate::system::System;
 
 const GAMMA: f64 = 1.0 - std::f64::consts::FRAC_1_SQRT_2;
@@ -99,7 +99,7 @@ impl Sdirk2 {
             };
         }
         let Self { newton, base, second, work, .. } = self;
-        newton.solve(system, end.next_down(), a, base, second, work)?;
+        newton.solve(system, left_of(time, end), a, base, second, work)?;
         for i in 0..size {
             self.slope[i] = (self.second[i] - self.base[i]) / a;
             self.bend[i] =

@@ -9,7 +9,7 @@ pub trait Solver {
     /// state there in `x`.
     ///
     /// A step that reaches the limit ends there exactly. What is evaluated at the end of a step is
-    /// the left limit of f (the time handed to f is one unit in the last place earlier), so that a
+    /// the left limit of f (the time handed to f is a relative 2·10⁻¹² earlier), so that a
     /// signal that jumps at the limit is not seen early. When a step fails, `x` is as it was.
     fn step(
         &mut self,
@@ -43,6 +43,13 @@ pub trait Solver {
     fn is_adaptive(&self) -> bool {
         self.fixed_step().is_none()
     }
+}
+
+/// The time handed to f for its left limit at the end of a step. Sources of signals count an event
+/// as reached a relative 10⁻¹² early, so that rounding does not upset them: this is earlier still.
+pub(crate) fn left_of(begin: f64, end: f64) -> f64 {
+    let early = end - 2e-12 * end.abs();
+    if early > begin { early } else { end.next_down() }
 }
 
 /// Counts of what a solver has done.

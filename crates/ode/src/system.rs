@@ -143,6 +143,10 @@ impl<S: System + ?Sized> System for &mut S {
         (**self).next_event(time)
     }
 
+    fn is_autonomous(&self, time: f64) -> bool {
+        (**self).is_autonomous(time)
+    }
+
     fn settle(&mut self, time: f64, x: &mut [f64]) -> bool {
         (**self).settle(time, x)
     }

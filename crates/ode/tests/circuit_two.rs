@@ -4,8 +4,8 @@ mod support;
 
 use std::time::Instant;
 
-use fluxline_ode::System;
 use fluxline_ode::small::{Fast, InnerMethod, Reduced, Settings, SmallVolumes, Work};
+use fluxline_ode::{Method, Options, Samples, System, build, integrate};
 use support::{CircuitTwo, rk4};
 
 /// Results are compared every 0.1 ms.
@@ -54,34 +54,44 @@ fn rmse(curve: &[[f64; 2]], truth: &[[f64; 2]], which: usize) -> f64 {
     (sum / truth.len() as f64).sqrt()
 }
 
+fn median(values: &mut [f64]) -> f64 {
+    values.sort_by(f64::total_cmp);
+    0.5 * (values[(values.len() - 1) / 2] + values[values.len() / 2])
+}
+
 fn advpds(inner_method: InnerMethod, inner_step: f64) -> Settings {
     Settings { inner_method, inner_step, ..Settings::with(SmallVolumes::AdvPds) }
 }
 
-/// Two seconds with a change of every input, against RK4 at 2.5e-7 s. The bars are those of the long
-/// comparison below, whose medians over ten runs of 40.5 s are 2.5e4 Pa with Euler or RK4 inside and
-/// 5.7e3 Pa with modified Heun (published: 1.06e4, 1.08e4 and 6.8e3); jumps are as dense here.
+/// Two seconds with a change of every input, against RK4 at 2.5e-7 s. Published are 1.06e4 Pa with
+/// Euler inside, 1.08e4 Pa with RK4 and 6.8e3 Pa with modified Heun, for inputs that are not; for inputs
+/// like these an independent program gives medians of 2.5e4, 2.5e4 and 5.7e3 Pa, and the runs of the long
+/// comparison below lie between 2.2e4 and 3.3e4 and between 5.3e3 and 7.9e3 Pa.
+///
+/// A balance solved at every evaluation leaves out the lag of p₁ as well, so after a jump its p₁ is no
+/// better than that of modified Heun (1.8e3 to 7.7e3 Pa in the long comparison, now above, now below it);
+/// but it does not hold flows over a step, and p₂ is some four times closer in every run.
 #[test]
-fn errors_of_pseudo_time_are_those_published_and_a_balance_has_less() {
+fn errors_of_pseudo_time_are_those_published_and_a_balance_has_less_downstream() {
     let circuit = || CircuitTwo::new(1, 1e-5);
     let truth = integrated(circuit(), 20_000, 400);
-    let error = |settings: Settings| {
+    let errors = |settings: Settings| {
         let (curve, work) = reduced(circuit(), 20_000, settings);
         assert_eq!(work.unfinished, 0);
-        rmse(&curve, &truth, 0)
+        (rmse(&curve, &truth, 0), rmse(&curve, &truth, 1))
     };
     for method in [InnerMethod::Euler, InnerMethod::RungeKutta4] {
-        let error = error(advpds(method, 1e-5));
+        let (error, _) = errors(advpds(method, 1e-5));
         assert!((1.5e4..3.5e4).contains(&error), "{error} Pa with {method:?}");
     }
-    let heun = error(advpds(InnerMethod::ModifiedHeun, 1e-4));
-    assert!((3e3..8e3).contains(&heun), "{heun} Pa");
-    // A volume chosen for speed of convergence gets closer to balance within the same tolerance.
     let settings = advpds(InnerMethod::ModifiedHeun, 1e-4);
-    let chosen = error(Settings { pseudo_volume: None, ..settings });
-    assert!(chosen < heun, "{chosen} Pa");
-    let balance = error(Settings::with(SmallVolumes::Algebraic));
-    assert!(balance < chosen, "{balance} Pa");
+    let (heun, heun_downstream) = errors(settings);
+    assert!((3e3..8e3).contains(&heun), "{heun} Pa");
+    let (chosen, _) = errors(Settings { pseudo_volume: None, ..settings });
+    assert!(chosen < 8e3, "{chosen} Pa");
+    let (balance, downstream) = errors(Settings::with(SmallVolumes::Algebraic));
+    assert!(balance < 8e3, "{balance} Pa");
+    assert!(downstream < 0.5 * heun_downstream, "{downstream} and {heun_downstream} Pa");
 }
 
 /// The size of a volume drops out of the balance of its flows: the same curves, to what Newton's
@@ -113,6 +123,53 @@ fn pseudo_time_does_not_know_the_size_of_its_volume() {
     let (reference, _) = reduced(CircuitTwo::new(3, 1e-5), 20_000, settings);
     let (curve, _) = reduced(CircuitTwo::new(3, 1e-9), 20_000, settings);
     assert!(rmse(&curve, &reference, 0) < 1.0);
+}
+
+/// p₂ every 0.1 ms from the solvers of this crate, which know nothing of preparing steps.
+fn driven(circuit: CircuitTwo, samples: usize, settings: Settings, method: Method) -> Vec<f64> {
+    let fast = [Fast { state: 0, volume: circuit.small_volume }];
+    let initial = CircuitTwo::INITIAL;
+    let mut system = Reduced::new(circuit, settings, &fast, &[0, 1], &initial).unwrap();
+    let mut x = [0.0; 4];
+    system.gather(&initial, &mut x);
+    let options = Options { step: SAMPLE, relative_tolerance: 1e-6, ..Options::default() };
+    let solver = build(method, &system, &options);
+    let mut curve = Vec::with_capacity(samples);
+    let mut observer = |_: f64, x: &[f64]| curve.push(x[0]);
+    let end = samples as f64 * SAMPLE;
+    let times = Samples::every(SAMPLE, SAMPLE);
+    let (ending, _) = integrate(&mut system, solver, 0.0, end, &mut x, times, &mut observer);
+    ending.unwrap();
+    curve
+}
+
+fn rms_difference(curve: &[f64], other: &[[f64; 2]]) -> f64 {
+    let sum: f64 = curve.iter().zip(other).map(|(a, b)| (a - b[1]).powi(2)).sum();
+    (sum / other.len() as f64).sqrt()
+}
+
+/// Without a call to prepare, held values are renewed after each kept step all the same: the curves of
+/// RK4 differ by rounding only. And solved balances leave a problem that no longer depends on the
+/// solver: what implicit and adaptive methods differ by is less than what leaving the lag out costs.
+#[test]
+fn any_solver_can_drive_the_slow_part() {
+    let circuit = || CircuitTwo::new(1, 1e-5);
+    let samples = 12_000;
+    let settings = advpds(InnerMethod::Euler, 1e-5);
+    let (by_hand, _) = reduced(circuit(), samples, settings);
+    let curve = driven(circuit(), samples, settings, Method::Rk4);
+    assert_eq!(curve.len(), samples);
+    assert!(rms_difference(&curve, &by_hand) < 1.0);
+
+    let settings = Settings::with(SmallVolumes::Algebraic);
+    let truth = integrated(circuit(), samples, 400);
+    let (by_hand, _) = reduced(circuit(), samples, settings);
+    let cost = rmse(&by_hand, &truth, 1);
+    for method in [Method::Rk4, Method::Sdirk2, Method::Rosenbrock] {
+        let curve = driven(circuit(), samples, settings, method);
+        let difference = rms_difference(&curve, &by_hand);
+        assert!(difference < cost, "{method}: {difference} Pa where the lag costs {cost} Pa");
+    }
 }
 
 /// Jacobians against differences: entries from 1e-12 to 1e9 are compared in nominal sizes, with the
@@ -199,10 +256,10 @@ fn the_published_comparison() {
             row.push((first, ratio));
         }
     }
-    for (row, (name, _)) in table.iter_mut().zip(&methods) {
-        row.sort_by(|a, b| a.0.total_cmp(&b.0));
-        let error = row[row.len() / 2].0;
-        row.sort_by(|a, b| a.1.total_cmp(&b.1));
-        println!("{name:36} median {error:9.0} Pa {:6.1}x", row[row.len() / 2].1);
+    for (row, (name, _)) in table.iter().zip(&methods) {
+        let mut errors: Vec<f64> = row.iter().map(|run| run.0).collect();
+        let mut ratios: Vec<f64> = row.iter().map(|run| run.1).collect();
+        let (error, ratio) = (median(&mut errors), median(&mut ratios));
+        println!("{name:36} median {error:9.0} Pa {ratio:6.1}x");
     }
 }

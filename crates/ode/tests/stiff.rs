@@ -18,7 +18,7 @@ fn run<S: System>(
     (driver.state().to_vec(), driver.work())
 }
 
-const IMPLICIT: [Method; 2] = [Method::Sdirk2, Method::Rosenbrock];
+const IMPLICIT: [Method; 3] = [Method::Sdirk2, Method::Rosenbrock, Method::Bdf];
 
 #[test]
 fn a_fast_state_that_starts_far_off_is_soon_where_the_closed_form_says() {
@@ -58,7 +58,9 @@ fn robertsons_reaction_ends_at_the_published_values() {
         step: 1e-2,
         ..Options::default()
     };
-    for (method, allowed) in [(Method::Rosenbrock, 1e-6), (Method::Sdirk2, 1e-5)] {
+    for (method, allowed) in
+        [(Method::Rosenbrock, 1e-6), (Method::Bdf, 1e-5), (Method::Sdirk2, 1e-5)]
+    {
         let (y, work) = run(&mut robertson(), method, &options, 40.0, &[1.0, 0.0, 0.0]);
         for (y, exact) in y.iter().zip([0.715827068719, 9.185534764558e-6, 0.284163745746]) {
             assert!((y / exact - 1.0).abs() < allowed, "{method}: {y} for {exact}; {work:?}");
@@ -73,9 +75,11 @@ fn van_der_pols_oscillator_ends_at_the_published_values() {
     // about 1 there; the errors of the steps add up over the run.
     let options =
         Options { relative_tolerance: 1e-6, absolute_tolerance: 1e-6, ..Options::default() };
-    let (y, work) = run(&mut van_der_pol(1e-6), Method::Rosenbrock, &options, 2.0, &[2.0, -0.66]);
-    assert!((y[0] - 1.7061677).abs() < 2e-5, "{} {work:?}", y[0]);
-    assert!((y[1] + 0.8928097).abs() < 6e-5, "{} {work:?}", y[1]);
+    for method in [Method::Rosenbrock, Method::Bdf] {
+        let (y, work) = run(&mut van_der_pol(1e-6), method, &options, 2.0, &[2.0, -0.66]);
+        assert!((y[0] - 1.7061677).abs() < 2e-5, "{method}: {} {work:?}", y[0]);
+        assert!((y[1] + 0.8928097).abs() < 6e-5, "{method}: {} {work:?}", y[1]);
+    }
 }
 
 #[test]

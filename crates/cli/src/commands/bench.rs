@@ -48,7 +48,7 @@ pub(super) fn run(console: &Console, args: &Bench) -> u8 {
         Err(failure) => return console.refuse(&failure),
     };
     let startup = begin.elapsed().as_secs_f64();
-    if matches!(session.engine, Engine::Variable(_)) {
+    if !matches!(session.engine, Engine::Fixed(_)) {
         let message = format!("`{}` has a variable step", args.file.display());
         let problem = Diagnostic::error(Code::UnknownSetting, message);
         return console.fail(problem.help("measure it with `--set run.step_control=fixed`"));

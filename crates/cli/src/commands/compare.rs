@@ -145,6 +145,9 @@ fn ended(ended: &Ended) -> String {
         Ended::Unconverged { component, time } => {
             format!("not converged: {component} at {time} s")
         }
+        Ended::Failed(found) => {
+            format!("{} gave up at {} s: {}", found.solver, found.time, found.what)
+        }
         Ended::Stopped { component, time } => format!("stopped by {component} at {time} s"),
         Ended::Interrupted { time } => format!("interrupted at {time} s"),
         Ended::SinkFailed => "not written".to_owned(),

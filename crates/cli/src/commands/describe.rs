@@ -4,13 +4,16 @@ use super::Console;
 use crate::args::Describe;
 use fluxline_core::component::Declared;
 use fluxline_core::declare::{Causality, Declaration, Kind, Parameter, Port, Variable};
-use fluxline_core::settings::{FluidSettings, LineDefaults, RecordSettings, RunSettings};
+use fluxline_core::settings::{
+    FluidSettings, LineDefaults, RecordSettings, RunSettings, SolverSettings,
+};
 use fluxline_diagnostics::{Code, Diagnostic};
 use serde_json::{Value, json};
 
 /// The tables of a circuit file that are declared like components.
-const SETTINGS: [&Declaration; 4] = [
+const SETTINGS: [&Declaration; 5] = [
     RunSettings::DECLARATION,
+    SolverSettings::DECLARATION,
     FluidSettings::DECLARATION,
     LineDefaults::DECLARATION,
     RecordSettings::DECLARATION,

@@ -3,7 +3,7 @@
 use super::Console;
 use crate::args::Reproduce;
 use crate::display::rounded;
-use crate::reproduce::{CASES, Case, Figure};
+use crate::reproduce::{CASES, Case, Extent, Figure};
 use fluxline_diagnostics::{Code, Diagnostic, SourceMap};
 use serde_json::{Value, json};
 
@@ -17,7 +17,9 @@ pub(super) fn run(console: &Console, args: &Reproduce) -> u8 {
         let problem = Diagnostic::error(Code::UnknownCase, message);
         return console.fail(problem.suggest(name, CASES.iter().map(|case| case.name)));
     };
-    let figures = match (case.run)(&crate::registry()) {
+    let registry = crate::registry();
+    let extent = Extent { registry: &registry, is_whole: !args.brief, seeds: args.seeds };
+    let figures = match (case.run)(&extent) {
         Ok(figures) => figures,
         Err(problems) => return console.report(&problems, &SourceMap::new()),
     };

@@ -48,9 +48,15 @@ pub(super) fn run(console: &Console, args: &Run) -> u8 {
 }
 
 fn open(args: &Run) -> Result<Session, Failure> {
-    let times = [("run.stop", &args.stop), ("run.step", &args.step)];
+    let given = [
+        ("run.stop", &args.stop),
+        ("run.step", &args.step),
+        ("solver.method", &args.solver),
+        ("solver.relative_tolerance", &args.tolerance),
+        ("solver.small_volumes", &args.small_volumes),
+    ];
     let mut overrides: Vec<Override> =
-        times.iter().filter_map(|(name, text)| Some(Override::new(name, text.as_ref()?))).collect();
+        given.iter().filter_map(|(name, text)| Some(Override::new(name, text.as_ref()?))).collect();
     overrides.extend(args.set.iter().map(|text| Override::parse(text)));
     Session::open(&args.file, &overrides)
 }

@@ -1,7 +1,7 @@
 //! The filters of lumped lines: as integrators, and by the parasitic pressure they leave.
 
 use super::relief_line::simulate;
-use super::{Band, Case, Figure, Origin, broken};
+use super::{Band, Case, Extent, Figure, Origin, broken};
 use fluxline_core::builder::Builder;
 use fluxline_core::circuit::Registry;
 use fluxline_core::recorder::{Recorder, Sampling};
@@ -31,7 +31,8 @@ const FILTERS: [(FilterKind, &str); 3] = [
     (FilterKind::Pressure, "pressure filter"),
 ];
 
-fn figures(registry: &Registry) -> Result<Vec<Figure>, Diagnostics> {
+fn figures(extent: &Extent) -> Result<Vec<Figure>, Diagnostics> {
+    let registry = extent.registry;
     let mut all = Vec::new();
     for (step, published) in PARASITIC {
         for ((filter, name), reference) in FILTERS.into_iter().zip(published) {

@@ -16,7 +16,7 @@
 //!    5/12·k·h² as ε becomes small: a third of the line's inertia, since its far end is held, and
 //!    a twelfth from the trapezoidal rule.
 
-use super::{Band, Case, Figure, Origin, broken};
+use super::{Band, Case, Extent, Figure, Origin, broken};
 use fluxline_core::builder::Builder;
 use fluxline_core::circuit::{Pattern, Registry};
 use fluxline_core::plan::Plan;
@@ -37,7 +37,8 @@ const STIFFNESS: f64 = 1000.0;
 /// Step and the parasitic mass that the slides state for it, kg.
 const PUBLISHED: [(f64, f64); 3] = [(0.001, 0.001), (0.1, 10.0), (1.0, 1000.0)];
 
-fn figures(registry: &Registry) -> Result<Vec<Figure>, Diagnostics> {
+fn figures(extent: &Extent) -> Result<Vec<Figure>, Diagnostics> {
+    let registry = extent.registry;
     let mut all = Vec::new();
     for (step, published) in PUBLISHED {
         all.push(Figure {

@@ -1,6 +1,7 @@
 //! Published cases, repeated: what a paper or lecture states beside what Fluxline computes.
 
 mod filters;
+mod lumped;
 mod mass_spring;
 mod relief_line;
 
@@ -17,7 +18,17 @@ pub struct Case {
     /// Where it was published.
     pub source: &'static str,
     /// Runs it.
-    pub run: fn(&Registry) -> Result<Vec<Figure>, Diagnostics>,
+    pub run: fn(&Extent) -> Result<Vec<Figure>, Diagnostics>,
+}
+
+/// How much of a case is run.
+pub struct Extent<'r> {
+    /// The component types.
+    pub registry: &'r Registry,
+    /// All of it, with speed measured; otherwise what a test has time for.
+    pub is_whole: bool,
+    /// Random sequences to run, where a case has them.
+    pub seeds: u32,
 }
 
 /// One number of a case.
@@ -44,6 +55,10 @@ pub enum Origin {
     Published,
     /// Follows from the method in closed form.
     ClosedForm,
+    /// What we ask of ourselves.
+    Bar,
+    /// Another program, or another solver, in the same run.
+    Compared,
 }
 
 impl fmt::Display for Origin {
@@ -51,6 +66,8 @@ impl fmt::Display for Origin {
         f.write_str(match self {
             Self::Published => "published",
             Self::ClosedForm => "closed form",
+            Self::Bar => "bar",
+            Self::Compared => "compared",
         })
     }
 }
@@ -62,6 +79,14 @@ pub enum Band {
     Relative(f64),
     /// In the unit of the figure.
     Absolute(f64),
+    /// Not above the reference.
+    AtMost,
+    /// Not below the reference.
+    AtLeast,
+    /// Between these.
+    Within(f64, f64),
+    /// Shown for comparison.
+    Any,
 }
 
 impl fmt::Display for Band {
@@ -69,6 +94,13 @@ impl fmt::Display for Band {
         match self {
             Self::Relative(part) => write!(f, "±{} %", crate::display::rounded(part * 100.0, 3)),
             Self::Absolute(value) => write!(f, "±{}", crate::display::rounded(*value, 3)),
+            Self::AtMost => f.write_str("at most"),
+            Self::AtLeast => f.write_str("at least"),
+            Self::Within(low, high) => {
+                let shown = |value: f64| crate::display::rounded(value, 3);
+                write!(f, "{} to {}", shown(*low), shown(*high))
+            }
+            Self::Any => f.write_str("–"),
         }
     }
 }
@@ -76,17 +108,29 @@ impl fmt::Display for Band {
 impl Figure {
     /// Whether it lies within its band; one without a reference does.
     pub fn agrees(&self) -> bool {
+        if let Band::Within(low, high) = self.band {
+            return self.ours >= low && self.ours <= high;
+        }
         let Some(reference) = self.reference else { return self.ours.is_finite() };
         let apart = (self.ours - reference).abs();
         match self.band {
             Band::Relative(part) => apart <= part * reference.abs(),
             Band::Absolute(value) => apart <= value,
+            Band::AtMost => self.ours <= reference,
+            Band::AtLeast => self.ours >= reference,
+            Band::Within(..) | Band::Any => self.ours.is_finite(),
         }
     }
 }
 
 /// All cases.
-pub const CASES: &[Case] = &[relief_line::CASE, mass_spring::CASE, filters::CASE];
+pub const CASES: &[Case] = &[
+    relief_line::CASE,
+    mass_spring::CASE,
+    filters::CASE,
+    lumped::circuit2::CASE,
+    lumped::stiffness::CASE,
+];
 
 /// A circuit built by a case is wrong: the component library has changed under it.
 pub(crate) fn broken(mistake: String) -> Diagnostics {
@@ -102,7 +146,8 @@ mod tests {
     fn every_case_agrees() {
         let registry = crate::registry();
         for case in CASES {
-            let figures = (case.run)(&registry).unwrap();
+            let extent = Extent { registry: &registry, is_whole: false, seeds: 1 };
+            let figures = (case.run)(&extent).unwrap();
             assert!(!figures.is_empty(), "{}", case.name);
             for figure in figures {
                 assert!(figure.agrees(), "{}: {figure:?}", case.name);

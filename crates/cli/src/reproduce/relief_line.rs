@@ -1,6 +1,6 @@
 //! Flow source, line, relief valve, tank: how a delay line fills and what its parasitic inertia does.
 
-use super::{Band, Case, Figure, Origin, broken};
+use super::{Band, Case, Extent, Figure, Origin, broken};
 use fluxline_core::builder::Builder;
 use fluxline_core::circuit::Registry;
 use fluxline_core::recorder::{Recorder, Sampling};
@@ -98,7 +98,8 @@ pub(super) fn simulate(
     Ok(Trace { pump: next(), valve: next(), flow: next(), times: recorder.times() })
 }
 
-fn figures(registry: &Registry) -> Result<Vec<Figure>, Diagnostics> {
+fn figures(extent: &Extent) -> Result<Vec<Figure>, Diagnostics> {
+    let registry = extent.registry;
     let mut all = Vec::new();
     let mut push = |quantity: String, reference, origin, ours, unit, band| {
         all.push(Figure { quantity, reference: Some(reference), origin, ours, unit, band });

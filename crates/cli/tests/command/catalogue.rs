@@ -27,7 +27,7 @@ fn components_and_settings_describe_themselves() {
     for part in ["inlet", "discharge", "C_q", "a signal may drive it", "Ports", "hopsan:"] {
         assert!(said.out.contains(part), "{part} in {}", said.out);
     }
-    for setting in ["run", "fluid", "lines", "record"] {
+    for setting in ["run", "solver", "fluid", "lines", "record"] {
         let said = bench.fluxline(&["describe", setting]);
         assert!(said.code == 0 && said.out.contains("Settings"), "{}", said.err);
     }

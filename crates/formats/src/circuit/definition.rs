@@ -21,6 +21,7 @@ pub(super) struct Definition {
     pub parent: Option<DefinitionId>,
     pub title: Option<String>,
     pub run: Option<Section>,
+    pub solver: Option<Section>,
     pub lines: Option<Section>,
     pub record: Option<Section>,
     pub fluids: Vec<Section>,
@@ -89,7 +90,7 @@ const SUBCIRCUIT_KEYS: &[&str] = &[
     "subcircuits",
     "data",
 ];
-const FILE_KEYS: &[&str] = &["run", "lines", "record", "plot"];
+const FILE_KEYS: &[&str] = &["run", "solver", "lines", "record", "plot"];
 
 /// Reads definitions and gathers what is wrong with their structure.
 pub(super) struct Reader<'d> {
@@ -155,6 +156,7 @@ impl Reader<'_> {
                     }
                 }
                 "run" if is_file => new.run = self.section(key, item),
+                "solver" if is_file => new.solver = self.section(key, item),
                 "lines" if is_file => new.lines = self.section(key, item),
                 "record" if is_file => new.record = self.section(key, item),
                 "plot" if is_file => new.plots = self.plots(item),
@@ -485,6 +487,7 @@ fn empty(folder: &Rc<Path>) -> Definition {
         parent: None,
         title: None,
         run: None,
+        solver: None,
         lines: None,
         record: None,
         fluids: Vec::new(),

@@ -11,7 +11,7 @@ use fluxline_core::circuit::{Instance, Offer, Pattern, Plot};
 use fluxline_core::component::{ComponentType, Declared};
 use fluxline_core::fluid::Fluid;
 use fluxline_core::settings::{
-    FluidSettings, LineDefaults, RecordSettings, RunSettings, StepControl,
+    FluidSettings, LineDefaults, RecordSettings, RunSettings, SolverSettings, StepControl,
 };
 use fluxline_diagnostics::{Code, Diagnostic, Span};
 use fluxline_units::{Dimension, Quantity};
@@ -27,6 +27,7 @@ const MOST_STEPS: f64 = 1e15;
 pub(super) struct Settings {
     pub title: Option<String>,
     pub run: RunSettings,
+    pub solver: SolverSettings,
     pub lines: LineDefaults,
     pub recording: RecordSettings,
     pub record: Vec<Pattern>,
@@ -103,6 +104,13 @@ impl Loader<'_> {
             // Against a wrong step nothing can be held.
             self.main_step = times_are_good.then_some(run.step);
         }
+        let (solver, _) = self.settings::<SolverSettings>(
+            "solver",
+            definition.solver.as_ref(),
+            &[],
+            &definition,
+            &scope,
+        );
         let (lines, _) = self.settings::<LineDefaults>(
             "lines",
             definition.lines.as_ref(),
@@ -137,7 +145,15 @@ impl Loader<'_> {
         let fluids = self.fluids(&definition, &scope, None);
         let frame = Frame { id: root, prefix: String::new(), fluids, rate: 0, disabled: false };
         self.expand(&definition, &scope, &frame);
-        Some(Settings { title, run: run?, lines: lines?, recording: recording?, record, plots })
+        Some(Settings {
+            title,
+            run: run?,
+            solver: solver?,
+            lines: lines?,
+            recording: recording?,
+            record,
+            plots,
+        })
     }
 
     /// A table of settings; its values where it has an error are the defaults.

@@ -335,6 +335,7 @@ impl<'r> Loader<'r> {
         Some(Circuit {
             title: settings.title.unwrap_or_else(|| stem.to_owned()),
             run: settings.run,
+            solver: settings.solver,
             lines: settings.lines,
             fluids: std::mem::take(&mut self.fluids),
             rates: std::mem::take(&mut self.rates),

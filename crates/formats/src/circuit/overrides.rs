@@ -146,7 +146,7 @@ fn owner_of(path: &str) -> Option<(String, &str)> {
     Some(match parts[..] {
         ["title"] => ("[title]".to_owned(), path),
         [name] => ("[parameters]".to_owned(), name),
-        [section @ ("run" | "lines" | "record" | "parameters" | "fluid"), name] => {
+        [section @ ("run" | "solver" | "lines" | "record" | "parameters" | "fluid"), name] => {
             (format!("[{section}]"), name)
         }
         ["fluids", fluid, name] => (format!("[fluids.{fluid}]"), name),

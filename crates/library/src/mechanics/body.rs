@@ -1,9 +1,10 @@
 //! A body with one degree of freedom: masses, inertias, and what transmits motion at a ratio.
 
-use super::{Kernel, beyond};
-use crate::friction::{Friction, FrictionModel, FrictionParameters};
+use super::{Kernel, Settles, beyond};
+use crate::friction::{Friction, FrictionModel, FrictionParameters, grip};
+use crate::stops::{hold_motion, settle_rate};
 use fluxline_core::Constants;
-use fluxline_core::component::{BalanceRole, Environment, Law, Refusal, Step};
+use fluxline_core::component::{BalanceRole, Environment, Law, Refusal, Settle, Step};
 use fluxline_core::number::{Mask, Num};
 
 /// A rigid body whose port i moves with arm r_i: v_i = r_i·v, counted out of the body.
@@ -81,8 +82,6 @@ impl Default for BodyParameters {
 /// Viscous friction that a body without mass has at least, N·s/m: its motion between two ideal
 /// forces is defined, and nothing else notices.
 const MASSLESS_DAMPING: f64 = 1e-6;
-/// Velocity below which the continuous view takes dry friction as proportional to velocity.
-const STICK_VELOCITY: f64 = 1e-5;
 
 /// States.
 const X: usize = 0;
@@ -151,36 +150,107 @@ impl<T: Num> Body<T> {
     }
 }
 
-impl<T: Num> Kernel<T> for Body<T> {
-    const ROLE: BalanceRole = BalanceRole::Storage;
+/// What a body does where it stands.
+struct Motion<T> {
+    velocity: T,
+    acceleration: T,
+    /// What is left of the drive where dry friction holds, N.
+    beyond_hold: T,
+    deflection_rate: T,
+}
 
-    fn law(&self, law: &mut Law<'_, T>) {
-        let forces = [0, 1].map(|port| -(self.arms[port] * law.effort[port]));
+impl<T: Num> Body<T> {
+    /// Motion by efforts, load and states.
+    #[inline(always)]
+    fn motion(&self, effort: &[T], input: &[T], state: &[T]) -> Motion<T> {
+        let forces = [0, 1].map(|port| -(self.arms[port] * effort[port]));
         let mut drive = forces[0] + forces[1] - self.weight;
         if self.has_load {
-            drive -= law.input[0];
+            drive -= input[0];
         }
         let (up, down) = self.losses(forces);
         let floating = beyond(drive, up, down) / self.damping;
-        let v = T::select(self.mass.gt(T::zero()), law.state[V], floating);
-        let deflection = if self.friction.has_bristles() { law.state[BRISTLES] } else { T::zero() };
+        let v = T::select(self.mass.gt(T::zero()), state[V], floating);
+        let deflection = if self.friction.has_bristles() { state[BRISTLES] } else { T::zero() };
         let (friction, deflection_rate) = self.friction.law(v, deflection);
-        let direction = (v / STICK_VELOCITY).clamp_to(-1.0, 1.0);
-        let loss = T::select(v.lt(T::zero()), down, up) * direction;
+        let loss = T::select(v.lt(T::zero()), down, up) * grip(v);
         let sliding = drive - self.damping * v - friction - loss;
-        // At rest dry friction takes what the drive gives, up to its amplitude.
         let dry = self.friction.dry(v);
-        let at_rest = beyond(drive - friction, dry + up, dry + down);
-        let rests = v.abs().le(T::zero());
-        law.rate[V] = T::select(rests, at_rest, sliding) * self.inverse_mass;
-        law.rate[X] = v;
-        if self.friction.has_bristles() {
-            law.rate[BRISTLES] = deflection_rate;
+        Motion {
+            velocity: v,
+            acceleration: sliding * self.inverse_mass,
+            beyond_hold: beyond(drive - friction, dry + up, dry + down),
+            deflection_rate,
+        }
+    }
+
+    fn write(&self, law: &mut Law<'_, T>, x: T, motion: &Motion<T>) {
+        law.rate[X] = motion.velocity;
+        law.rate[V] = motion.acceleration;
+        // A component without friction may have no third state.
+        if let Some(rate) = law.rate.get_mut(BRISTLES) {
+            *rate = motion.deflection_rate;
         }
         for port in 0..2 {
-            law.flow[port] = self.arms[port] * v;
-            law.displacement[port] = self.arms[port] * law.state[X];
+            law.flow[port] = self.arms[port] * motion.velocity;
+            law.displacement[port] = self.arms[port] * x;
         }
+    }
+}
+
+impl Settles for Body<f64> {
+    fn settles(&self) -> bool {
+        self.has_stops && (self.low > -1e299 || self.high < 1e299)
+    }
+
+    // As in a step: what the drive alone gives within two main steps is no impact.
+    fn settle(&self, settle: &mut Settle<'_>) {
+        if !self.has_stops {
+            return;
+        }
+        let motion = self.motion(settle.effort, settle.input, settle.state);
+        settle_rate(&mut settle.state[X], (self.low, self.high));
+        let (x, v) = (settle.state[X], settle.state[V]);
+        if (x <= self.low && v < 0.0) || (x >= self.high && v > 0.0) {
+            let impact = v.abs() > motion.acceleration.abs() * (4.0 * self.half_step);
+            settle.state[V] = if impact { -(self.restitution * v) } else { 0.0 };
+        }
+    }
+
+    fn show(&self, settle: &mut Settle<'_>) {
+        let motion = self.motion(settle.effort, settle.input, settle.state);
+        settle.state[V] = motion.velocity;
+        if self.has_stops {
+            let (x, a) = (settle.state[X], motion.acceleration);
+            let pressed = (x <= self.low && a < 0.0) || (x >= self.high && a > 0.0);
+            settle.count(STOPPED, pressed);
+        }
+    }
+}
+
+impl<T: Num> Kernel<T> for Body<T> {
+    const ROLE: BalanceRole = BalanceRole::Storage;
+
+    // Ports move as the position does, so that no oil is lost where a stop holds.
+    fn law(&self, law: &mut Law<'_, T>) {
+        let mut motion = self.motion(law.effort, law.input, law.state);
+        let mut x = law.state[X];
+        if self.has_stops {
+            let (v, a) = (motion.velocity, motion.acceleration);
+            let range = (self.low, self.high);
+            (motion.velocity, motion.acceleration) = hold_motion(x, v, a, range, T::zero());
+            x = x.clamp(self.low, self.high);
+        }
+        self.write(law, x, &motion);
+    }
+
+    // At rest dry friction takes what the drive gives, up to its amplitude; the step finds stops.
+    fn start_law(&self, law: &mut Law<'_, T>) {
+        let mut motion = self.motion(law.effort, law.input, law.state);
+        let rests = motion.velocity.abs().le(T::zero());
+        let at_rest = motion.beyond_hold * self.inverse_mass;
+        motion.acceleration = T::select(rests, at_rest, motion.acceleration);
+        self.write(law, law.state[X], &motion);
     }
 
     fn start(&self, io: &mut Step<'_, T>) {

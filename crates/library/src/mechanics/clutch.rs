@@ -1,10 +1,11 @@
 //! A spring whose force is limited: clutches.
 
-use super::Kernel;
 use super::contact::reflect;
 use super::resistance::{remember, velocity_of_the_other_end};
+use super::{Kernel, Settles};
+use crate::stops::settle_rate;
 use fluxline_core::Constants;
-use fluxline_core::component::{BalanceRole, Environment, Law, Step};
+use fluxline_core::component::{BalanceRole, Environment, Law, Settle, Step};
 use fluxline_core::number::Num;
 
 /// An elastic friction joint.
@@ -44,6 +45,27 @@ impl<T: Num> Slip<T> {
     #[inline(always)]
     fn engaged(&self, signal: T) -> T {
         self.capacity * signal.clamp_to(0.0, 1.0)
+    }
+}
+
+impl Settles for Slip<f64> {
+    // Wind-up beyond the capacity is not stored, also where the signal takes the capacity away.
+    fn settle(&self, settle: &mut Settle<'_>) {
+        let capacity = self.engaged(settle.input[0]);
+        settle_rate(&mut settle.state[FORCE], (-capacity, capacity));
+    }
+
+    fn settles(&self) -> bool {
+        true
+    }
+
+    fn show(&self, settle: &mut Settle<'_>) {
+        let capacity = self.engaged(settle.input[0]);
+        let rate = settle.flow[0] + settle.flow[1];
+        let force = settle.state[FORCE];
+        settle.memory[RATE] = rate;
+        let held = (force + self.damping * rate).abs() < capacity;
+        settle.memory[STUCK] = f64::from(u8::from(held));
     }
 }
 

@@ -6,8 +6,8 @@
 //! is decided by δ + T·dδ/dt; where the acceleration d²δ/dt² proves that wrong, the force has the wrong
 //! sign for one step, by at most (k·T + B)·T·d²δ/dt².
 
-use super::Kernel;
 use super::resistance::{remember, velocity_of_the_other_end};
+use super::{Kernel, Settles};
 use fluxline_core::Constants;
 use fluxline_core::component::{BalanceRole, Environment, Law, Step};
 use fluxline_core::number::Num;
@@ -71,6 +71,8 @@ impl<T: Num> Contact<T> {
         T::select((force * deformation).gt(zero), force, zero)
     }
 }
+
+impl Settles for Contact<f64> {}
 
 impl<T: Num> Kernel<T> for Contact<T> {
     const ROLE: BalanceRole = BalanceRole::Storage;
@@ -162,6 +164,8 @@ impl<T: Num> Stop<T> {
         T::select(force.gt(zero) & deformation.gt(zero), force, zero)
     }
 }
+
+impl Settles for Stop<f64> {}
 
 impl<T: Num> Kernel<T> for Stop<T> {
     const ROLE: BalanceRole = BalanceRole::Storage;

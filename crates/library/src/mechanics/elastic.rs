@@ -1,7 +1,7 @@
 //! A spring with a damper beside it: springs and shafts.
 
-use super::Kernel;
 use super::resistance::{remember, velocity_of_the_other_end};
+use super::{Kernel, Settles};
 use fluxline_core::Constants;
 use fluxline_core::component::{BalanceRole, Environment, Law, Step};
 use fluxline_core::number::Num;
@@ -56,6 +56,8 @@ impl<T: Num> Elastic<T> {
         }
     }
 }
+
+impl Settles for Elastic<f64> {}
 
 impl<T: Num> Kernel<T> for Elastic<T> {
     const ROLE: BalanceRole = BalanceRole::Storage;

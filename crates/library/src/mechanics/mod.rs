@@ -11,7 +11,7 @@ pub mod elastic;
 pub mod resistance;
 pub mod source;
 
-use fluxline_core::component::{BalanceRole, Law, Step};
+use fluxline_core::component::{BalanceRole, Law, Settle, Step};
 use fluxline_core::number::Num;
 
 /// Physics whose constants are all it needs.
@@ -26,6 +26,10 @@ pub trait Kernel<T: Num>: Sized {
     }
     /// See [`fluxline_core::component::Physics::law`].
     fn law(&self, law: &mut Law<'_, T>);
+    /// See [`fluxline_core::component::Physics::start_law`].
+    fn start_law(&self, law: &mut Law<'_, T>) {
+        self.law(law);
+    }
     /// See [`fluxline_core::component::Physics::start`].
     fn start(&self, io: &mut Step<'_, T>);
     /// See [`fluxline_core::component::Physics::step`].
@@ -45,6 +49,22 @@ pub trait Kernel<T: Num>: Sized {
     }
 }
 
+/// What a kernel does after a step of a solver of the lumped view.
+pub trait Settles {
+    /// See [`fluxline_core::component::Physics::settles`].
+    fn settles(&self) -> bool {
+        false
+    }
+    /// See [`fluxline_core::component::Physics::settle`].
+    fn settle(&self, settle: &mut Settle<'_>) {
+        let _ = settle;
+    }
+    /// See [`fluxline_core::component::Physics::show`].
+    fn show(&self, settle: &mut Settle<'_>) {
+        let _ = settle;
+    }
+}
+
 /// Gives a component the physics of a kernel, which its method `kernel` builds.
 macro_rules! physics_of_kernel {
     ($component:ident, $kernel:ident) => {
@@ -60,6 +80,21 @@ macro_rules! physics_of_kernel {
                 law: &mut ::fluxline_core::component::Law<'_, T>,
             ) {
                 $crate::mechanics::Kernel::law(k, law);
+            }
+            fn start_law<T: ::fluxline_core::number::Num>(
+                k: &$kernel<T>,
+                law: &mut ::fluxline_core::component::Law<'_, T>,
+            ) {
+                $crate::mechanics::Kernel::start_law(k, law);
+            }
+            fn settles(k: &$kernel<f64>) -> bool {
+                $crate::mechanics::Settles::settles(k)
+            }
+            fn show(k: &$kernel<f64>, settle: &mut ::fluxline_core::component::Settle<'_>) {
+                $crate::mechanics::Settles::show(k, settle);
+            }
+            fn settle(k: &$kernel<f64>, settle: &mut ::fluxline_core::component::Settle<'_>) {
+                $crate::mechanics::Settles::settle(k, settle);
             }
             fn start<T: ::fluxline_core::number::Num>(
                 k: &$kernel<T>,

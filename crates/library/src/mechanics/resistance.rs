@@ -1,6 +1,6 @@
 //! A viscous damper.
 
-use super::Kernel;
+use super::{Kernel, Settles};
 use fluxline_core::Constants;
 use fluxline_core::component::{BalanceRole, Environment, Law, Step};
 use fluxline_core::number::Num;
@@ -25,6 +25,8 @@ impl Resistance<f64> {
         Self { damping }
     }
 }
+
+impl Settles for Resistance<f64> {}
 
 impl<T: Num> Kernel<T> for Resistance<T> {
     const ROLE: BalanceRole = BalanceRole::Through;

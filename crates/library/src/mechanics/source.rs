@@ -1,6 +1,6 @@
 //! Imposed motion and force.
 
-use super::Kernel;
+use super::{Kernel, Settles};
 use fluxline_core::Constants;
 use fluxline_core::component::{BalanceRole, Environment, Law, Step};
 use fluxline_core::number::Num;
@@ -20,6 +20,8 @@ impl Motion<f64> {
         Self { half_step: 0.5 * environment.step }
     }
 }
+
+impl Settles for Motion<f64> {}
 
 impl<T: Num> Kernel<T> for Motion<T> {
     const ROLE: BalanceRole = BalanceRole::Boundary;
@@ -84,6 +86,8 @@ impl<T: Num> Follower<T> {
         self.frequency * (self.frequency * (target - x) - v * 2.0)
     }
 }
+
+impl Settles for Follower<f64> {}
 
 impl<T: Num> Kernel<T> for Follower<T> {
     const ROLE: BalanceRole = BalanceRole::Boundary;

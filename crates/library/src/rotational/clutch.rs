@@ -1,5 +1,6 @@
 //! Clutch and brake.
 
+use crate::friction::grip;
 use crate::mechanics::clutch::Slip;
 use crate::mechanics::physics_of_kernel;
 use fluxline_core::component;
@@ -84,16 +85,13 @@ pub struct BrakeConstants<T> {
     capacity: T,
 }
 
-/// Speed below which the continuous view takes the torque as proportional to speed, rad/s.
-const STICK_SPEED: f64 = 1e-5;
-
 impl Physics for Brake {
     fn prepare(&self, _: &Environment) -> Result<BrakeConstants<f64>, Refusal> {
         Ok(BrakeConstants { capacity: self.capacity })
     }
     fn law<T: Num>(k: &BrakeConstants<T>, law: &mut Law<'_, T>) {
-        let direction = (law.flow[Self::A] / STICK_SPEED).clamp_to(-1.0, 1.0);
-        law.effort[Self::A] = k.capacity * law.input[Self::SIGNAL].clamp_to(0.0, 1.0) * direction;
+        let hold = k.capacity * law.input[Self::SIGNAL].clamp_to(0.0, 1.0);
+        law.effort[Self::A] = hold * grip(law.flow[Self::A]);
     }
     fn start<T: Num>(k: &BrakeConstants<T>, io: &mut Step<'_, T>) {
         Self::step(k, io);

@@ -189,7 +189,7 @@ pub struct Maximum {
 
 memoryless!(Sum: SumConstants);
 memoryless! { Difference Product Minimum Maximum }
-sequential!(Divide: DivideConstants, memory 1);
+sequential!(Divide: DivideConstants, counts);
 
 impl Sum {
     fn constants(&self) -> Result<SumConstants<f64>, Refusal> {

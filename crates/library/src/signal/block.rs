@@ -1,5 +1,6 @@
 //! What signal blocks share: their shapes, truth values and limits.
 
+use crate::stops;
 use fluxline_core::Constants;
 use fluxline_core::component::Refusal;
 use fluxline_core::number::{Mask, Num};
@@ -14,9 +15,10 @@ pub(super) struct Now {
 }
 
 /// Writes [`fluxline_core::component::Physics`] for blocks whose output is a function of inputs and time:
-/// `value(constants, time, input)`.
+/// `value(constants, time, input)`. Sources whose output jumps or bends also say when next:
+/// `event_after(constants, time)`.
 macro_rules! memoryless {
-    (@physics $type:ident, $constants:ident, $prepare:expr) => {
+    (@physics $type:ident, $constants:ident, $prepare:expr $(, $($events:tt)*)?) => {
         impl fluxline_core::component::Physics for $type {
             fn prepare(
                 &self,
@@ -33,7 +35,16 @@ macro_rules! memoryless {
                 let value = Self::value(k, io.time, |i| io.input(i));
                 io.set_output(Self::OUT, value);
             }
+            $($($events)*)?
         }
+    };
+    ($type:ident: $constants:ident, events) => {
+        $crate::signal::block::memoryless!(
+            @physics $type, $constants, $type::constants,
+            fn next_event(k: &$constants<f64>, time: f64) -> f64 {
+                $type::event_after(k, time)
+            }
+        );
     };
     ($type:ident: $constants:ident) => {
         $crate::signal::block::memoryless!(@physics $type, $constants, $type::constants);
@@ -46,9 +57,10 @@ pub(super) use memoryless;
 
 /// Writes [`fluxline_core::component::Physics`] for blocks that remember `N` numbers from step to step:
 /// `begin(constants, now, input) → memory` and
-/// `advance(constants, now, input, memory) → (output, memory)`.
+/// `advance(constants, now, input, memory) → (output, memory)`. They advance in main steps, unless
+/// all that they remember is a count, on which the output does not depend (`counts`).
 macro_rules! sequential {
-    (@physics $type:ident, $constants:ident, $n:literal, $prepare:expr) => {
+    (@physics $type:ident, $constants:ident, $n:literal, $prepare:expr, $($lumped:tt)*) => {
         impl fluxline_core::component::Physics for $type {
             fn prepare(
                 &self,
@@ -79,14 +91,40 @@ macro_rules! sequential {
                 }
                 io.set_output(Self::OUT, out);
             }
+            $($lumped)*
         }
     };
+    (@discrete $type:ident, $constants:ident, $n:literal, $prepare:expr) => {
+        $crate::signal::block::sequential!(
+            @physics $type, $constants, $n, $prepare,
+            fn is_discrete(_: &$constants<f64>) -> bool {
+                true
+            }
+        );
+    };
+    (@counting $type:ident, $constants:ident, $prepare:expr) => {
+        $crate::signal::block::sequential!(
+            @physics $type, $constants, 1, $prepare,
+            fn show(k: &$constants<f64>, settle: &mut fluxline_core::component::Settle<'_>) {
+                let now = $crate::signal::block::Now { time: settle.time, dt: 0.0 };
+                let input = settle.input;
+                let (_, [count]) = Self::advance(k, now, |i| input[i], [settle.memory[0]]);
+                settle.memory[0] = count;
+            }
+        );
+    };
+    ($type:ident: $constants:ident, counts) => {
+        $crate::signal::block::sequential!(@counting $type, $constants, $type::constants);
+    };
+    ($type:ident, counts) => {
+        $crate::signal::block::sequential!(@counting $type, NoConstants, |_| Ok(NoConstants::new()));
+    };
     ($type:ident: $constants:ident, memory $n:literal) => {
-        $crate::signal::block::sequential!(@physics $type, $constants, $n, $type::constants);
+        $crate::signal::block::sequential!(@discrete $type, $constants, $n, $type::constants);
     };
     ($type:ident, memory $n:literal) => {
         $crate::signal::block::sequential!(
-            @physics $type, NoConstants, $n, |_| Ok(NoConstants::new())
+            @discrete $type, NoConstants, $n, |_| Ok(NoConstants::new())
         );
     };
 }
@@ -123,6 +161,14 @@ pub(super) struct Limits<T> {
 }
 
 impl Limits<f64> {
+    /// Whether there are any: without, they are ±10³⁰⁰.
+    pub fn limit(&self) -> bool {
+        self.minimum > -1e299 || self.maximum < 1e299
+    }
+    /// Both, lower first.
+    pub fn pair(&self) -> (f64, f64) {
+        (self.minimum, self.maximum)
+    }
     /// Limits from the parameters `minimum` and `maximum`.
     pub fn new(minimum: f64, maximum: f64) -> Result<Self, Refusal> {
         if minimum < maximum {
@@ -150,8 +196,6 @@ impl<T: Num> Limits<T> {
     /// The rate of a state that stops at the limits: none outwards.
     #[inline(always)]
     pub fn hold_rate(&self, value: T, rate: T) -> T {
-        let outwards = (value.ge(self.maximum) & rate.gt(T::zero()))
-            | (value.le(self.minimum) & rate.lt(T::zero()));
-        T::select(outwards, T::zero(), rate)
+        stops::hold_rate(value, rate, (self.minimum, self.maximum))
     }
 }

@@ -1,7 +1,7 @@
 //! Swept sine.
 
 use super::block::memoryless;
-use super::time::elapsed;
+use super::time::{elapsed, first_ahead};
 use fluxline_core::component::Refusal;
 use fluxline_core::number::Num;
 use fluxline_core::{Constants, component};
@@ -63,7 +63,7 @@ pub struct ChirpConstants<T> {
     sweep: Sweep,
 }
 
-memoryless!(Chirp: ChirpConstants);
+memoryless!(Chirp: ChirpConstants, events);
 
 impl Chirp {
     fn constants(&self) -> Result<ChirpConstants<f64>, Refusal> {
@@ -75,6 +75,10 @@ impl Chirp {
             growth: (self.end_frequency / self.start_frequency).ln(),
             sweep: self.sweep,
         })
+    }
+    /// The sweep begins and ends.
+    fn event_after(k: &ChirpConstants<f64>, time: f64) -> f64 {
+        first_ahead(time, [k.start, k.start + k.duration])
     }
     #[inline(always)]
     fn value<T: Num>(k: &ChirpConstants<T>, time: f64, u: impl Fn(usize) -> T) -> T {

@@ -79,6 +79,10 @@ impl Physics for Delay {
         })
     }
 
+    fn is_discrete(_: &DelayConstants<f64>) -> bool {
+        true
+    }
+
     fn history(k: &DelayConstants<f64>) -> usize {
         k.whole + 2
     }
@@ -143,6 +147,10 @@ impl Physics for UnitDelay {
     fn prepare(&self, _: &Environment) -> Result<UnitDelayConstants<f64>, Refusal> {
         let (start_is_given, start) = given(self.start_value);
         Ok(UnitDelayConstants { start, start_is_given })
+    }
+
+    fn is_discrete(_: &UnitDelayConstants<f64>) -> bool {
+        true
     }
 
     fn law<T: Num>(_: &UnitDelayConstants<T>, law: &mut Law<'_, T>) {

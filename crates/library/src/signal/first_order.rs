@@ -1,7 +1,8 @@
 //! First-order blocks: lag, high-pass filter, filtered derivative, lead and lag.
 
 use super::block::{Limits, given};
-use fluxline_core::component::{Environment, Law, Physics, Refusal, Step};
+use crate::stops::settle_rate;
+use fluxline_core::component::{Environment, Law, Physics, Refusal, Settle, Step};
 use fluxline_core::number::Num;
 use fluxline_core::{Constants, component};
 
@@ -212,7 +213,21 @@ impl Physics for FirstOrder {
         let y = law.state[Self::FILTERED];
         let rate = k.lag.rate(k.gain * law.input[Self::INPUT], y);
         law.rate[Self::FILTERED] = k.limits.hold_rate(y, rate);
-        law.output[Self::OUT] = y;
+        law.output[Self::OUT] = k.limits.hold(y);
+    }
+
+    fn settles(k: &FirstOrderConstants<f64>) -> bool {
+        k.limits.limit()
+    }
+
+    fn settle(k: &FirstOrderConstants<f64>, settle: &mut Settle<'_>) {
+        settle_rate(&mut settle.state[Self::FILTERED], k.limits.pair());
+    }
+
+    fn show(k: &FirstOrderConstants<f64>, settle: &mut Settle<'_>) {
+        let y = settle.state[Self::FILTERED];
+        let rate = k.lag.rate(k.gain * settle.input[Self::INPUT], y);
+        settle.count(Self::LIMITED, k.limits.hold_rate(y, rate) != rate);
     }
 
     fn start<T: Num>(k: &FirstOrderConstants<T>, io: &mut Step<'_, T>) {

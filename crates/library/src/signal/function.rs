@@ -157,7 +157,7 @@ pub struct FunctionConstants<T> {
 
 memoryless! { Absolute Sign Sqrt Atan2 }
 memoryless!(Power: PowerConstants);
-sequential!(Function: FunctionConstants, memory 1);
+sequential!(Function: FunctionConstants, counts);
 
 impl Absolute {
     #[inline(always)]

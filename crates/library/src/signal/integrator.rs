@@ -1,7 +1,8 @@
 //! Integrator.
 
 use super::block::{Limits, is_true};
-use fluxline_core::component::{Environment, Law, Physics, Refusal, Step};
+use crate::stops::settle_rate;
+use fluxline_core::component::{Environment, Law, Physics, Refusal, Settle, Step};
 use fluxline_core::number::Num;
 use fluxline_core::{Constants, component};
 
@@ -73,9 +74,36 @@ impl Physics for Integrator {
     }
 
     fn law<T: Num>(k: &IntegratorConstants<T>, law: &mut Law<'_, T>) {
+        let (y, zero) = (law.state[Self::INTEGRAL], T::zero());
+        let reset = is_true(law.input[Self::RESET]);
+        let rate = k.limits.hold_rate(y, k.gain * law.input[Self::INPUT]);
+        law.rate[Self::INTEGRAL] = T::select(reset, zero, rate);
+        law.output[Self::OUT] = T::select(reset, k.start, k.limits.hold(y));
+    }
+
+    // The trapezoidal rule goes on from the rate at the start, also out of a reset.
+    fn start_law<T: Num>(k: &IntegratorConstants<T>, law: &mut Law<'_, T>) {
         let y = law.state[Self::INTEGRAL];
         law.rate[Self::INTEGRAL] = k.limits.hold_rate(y, k.gain * law.input[Self::INPUT]);
         law.output[Self::OUT] = y;
+    }
+
+    fn settles(_: &IntegratorConstants<f64>) -> bool {
+        true
+    }
+
+    fn settle(k: &IntegratorConstants<f64>, settle: &mut Settle<'_>) {
+        let y = &mut settle.state[Self::INTEGRAL];
+        settle_rate(y, k.limits.pair());
+        if is_true(settle.input[Self::RESET]) {
+            *y = k.start;
+        }
+    }
+
+    fn show(k: &IntegratorConstants<f64>, settle: &mut Settle<'_>) {
+        let rate = k.gain * settle.input[Self::INPUT];
+        let held = k.limits.hold_rate(settle.state[Self::INTEGRAL], rate) != rate;
+        settle.count(Self::LIMITED, held && !is_true(settle.input[Self::RESET]));
     }
 
     fn start<T: Num>(k: &IntegratorConstants<T>, io: &mut Step<'_, T>) {

@@ -86,7 +86,7 @@ pub struct Switch {
     out: Output,
 }
 
-sequential!(Limit, memory 1);
+sequential!(Limit, counts);
 memoryless! { DeadBand Quantize Switch }
 
 impl Limit {

@@ -98,7 +98,7 @@ pub struct TimeTableConstants<T> {
 
 memoryless!(Lookup: TableConstants);
 memoryless!(Lookup2d: TableConstants);
-memoryless!(TimeTable: TimeTableConstants);
+memoryless!(TimeTable: TimeTableConstants, events);
 
 impl Lookup {
     fn constants(&self) -> Result<TableConstants<f64>, Refusal> {
@@ -143,6 +143,28 @@ impl TimeTable {
             between: self.between,
             repeat: self.repeat,
         })
+    }
+    /// The next point.
+    fn event_after(k: &TimeTableConstants<f64>, time: f64) -> f64 {
+        let knots = &k.table.knots;
+        let now = ahead(time);
+        // What is held before the first point is its value: nothing happens there.
+        let first = usize::from(k.between == Between::Hold && !k.repeat);
+        let next_in_turn = |shift: f64| {
+            let from = k.start + shift;
+            let ahead = knots.partition_point(|&knot| from + knot <= now).max(first);
+            knots.get(ahead).map_or(f64::INFINITY, |knot| from + knot)
+        };
+        if !k.repeat {
+            return next_in_turn(0.0);
+        }
+        let period = knots[knots.len() - 1] - knots[0];
+        let turns = ((now - k.start - knots[0]) / period).floor();
+        // The turn before and after too, should rounding have counted one too many or too few.
+        [-1.0, 0.0, 1.0]
+            .into_iter()
+            .map(|more| next_in_turn((turns + more) * period))
+            .fold(f64::INFINITY, f64::min)
     }
     #[inline(always)]
     fn value<T: Num>(k: &TimeTableConstants<T>, time: f64, _: impl Fn(usize) -> T) -> T {

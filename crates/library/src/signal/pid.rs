@@ -2,7 +2,7 @@
 
 use super::block::Limits;
 use super::first_order::Lag;
-use fluxline_core::component::{Environment, Law, Physics, Refusal, Step};
+use fluxline_core::component::{Environment, Law, Physics, Refusal, Settle, Step};
 use fluxline_core::number::Num;
 use fluxline_core::{Constants, component};
 
@@ -207,6 +207,14 @@ impl Physics for Pid {
         };
         law.rate[Self::SMOOTHED] = k.filter.rate(d, z);
         law.output[Self::OUT] = out;
+    }
+
+    fn show(k: &PidConstants<f64>, settle: &mut Settle<'_>) {
+        let (reference, measured) = (settle.input[Self::REFERENCE], settle.input[Self::MEASURED]);
+        let (error, d) = k.signals(reference, measured);
+        let rest = k.rest(error, d, settle.state[Self::SMOOTHED]);
+        let v = rest + settle.input[Self::FEEDFORWARD] + settle.state[Self::INTEGRAL];
+        settle.count(Self::LIMITED, k.limits.beyond(v));
     }
 
     fn start<T: Num>(k: &PidConstants<T>, io: &mut Step<'_, T>) {

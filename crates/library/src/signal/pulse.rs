@@ -1,7 +1,7 @@
 //! Pulses: one, and trains of them.
 
 use super::block::memoryless;
-use super::time::{ahead, interval, reached};
+use super::time::{ahead, first_ahead, interval, next_in_period, reached};
 use fluxline_core::component::Refusal;
 use fluxline_core::number::Num;
 use fluxline_core::{Constants, component};
@@ -66,10 +66,12 @@ pub struct TrainConstants<T> {
     start: T,
     period: T,
     frequency: T,
+    /// D where no signal drives it: integration stops there.
+    duty: T,
 }
 
-memoryless!(Pulse: PulseConstants);
-memoryless!(PulseTrain: TrainConstants);
+memoryless!(Pulse: PulseConstants, events);
+memoryless!(PulseTrain: TrainConstants, events);
 
 impl Pulse {
     fn constants(&self) -> Result<PulseConstants<f64>, Refusal> {
@@ -83,6 +85,9 @@ impl Pulse {
         }
         Ok(PulseConstants { start, end })
     }
+    fn event_after(k: &PulseConstants<f64>, time: f64) -> f64 {
+        first_ahead(time, [k.start, k.end])
+    }
     #[inline(always)]
     fn value<T: Num>(k: &PulseConstants<T>, time: f64, u: impl Fn(usize) -> T) -> T {
         let high = reached(time, k.start) & !reached(time, k.end);
@@ -92,7 +97,15 @@ impl Pulse {
 
 impl PulseTrain {
     fn constants(&self) -> Result<TrainConstants<f64>, Refusal> {
-        Ok(TrainConstants { start: self.start, period: self.period, frequency: 1.0 / self.period })
+        Ok(TrainConstants {
+            start: self.start,
+            period: self.period,
+            frequency: 1.0 / self.period,
+            duty: self.duty,
+        })
+    }
+    fn event_after(k: &TrainConstants<f64>, time: f64) -> f64 {
+        next_in_period(time, (k.start, k.period), 0.0, &[0.0, k.duty])
     }
     #[inline(always)]
     fn value<T: Num>(k: &TrainConstants<T>, time: f64, u: impl Fn(usize) -> T) -> T {

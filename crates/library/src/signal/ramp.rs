@@ -1,7 +1,7 @@
 //! Transitions from one level to another: ramp and soft step.
 
 use super::block::memoryless;
-use super::time::{elapsed, reached};
+use super::time::{elapsed, first_ahead, reached};
 use fluxline_core::component::Refusal;
 use fluxline_core::number::Num;
 use fluxline_core::{Constants, component};
@@ -72,6 +72,13 @@ impl RampConstants<f64> {
     }
 }
 
+impl RampConstants<f64> {
+    /// Both corners.
+    fn event_after(&self, time: f64) -> f64 {
+        first_ahead(time, [self.start, self.end])
+    }
+}
+
 impl<T: Num> RampConstants<T> {
     /// How much of the way is done, 0 to 1.
     #[inline(always)]
@@ -81,12 +88,15 @@ impl<T: Num> RampConstants<T> {
     }
 }
 
-memoryless!(Ramp: RampConstants);
-memoryless!(SoftStep: RampConstants);
+memoryless!(Ramp: RampConstants, events);
+memoryless!(SoftStep: RampConstants, events);
 
 impl Ramp {
     fn constants(&self) -> Result<RampConstants<f64>, Refusal> {
         RampConstants::new(self.start, self.end)
+    }
+    fn event_after(k: &RampConstants<f64>, time: f64) -> f64 {
+        k.event_after(time)
     }
     #[inline(always)]
     fn value<T: Num>(k: &RampConstants<T>, time: f64, u: impl Fn(usize) -> T) -> T {
@@ -97,6 +107,9 @@ impl Ramp {
 impl SoftStep {
     fn constants(&self) -> Result<RampConstants<f64>, Refusal> {
         RampConstants::new(self.start, self.end)
+    }
+    fn event_after(k: &RampConstants<f64>, time: f64) -> f64 {
+        k.event_after(time)
     }
     #[inline(always)]
     fn value<T: Num>(k: &RampConstants<T>, time: f64, u: impl Fn(usize) -> T) -> T {

@@ -4,7 +4,7 @@
 //! interval, so that saving, restoring, lanes and threads change nothing.
 
 use super::block::memoryless;
-use super::time::interval;
+use super::time::{interval, next_in_period};
 use fluxline_core::component::Refusal;
 use fluxline_core::number::Num;
 use fluxline_core::{Constants, component};
@@ -13,7 +13,7 @@ use std::f64::consts::TAU;
 /// Levels drawn at random, each held for a while: a pseudo-random multi-level signal for
 /// identification.
 ///
-/// y = y_min + (y_max − y_min)·i/(N − 1),  i drawn anew from 0 … N − 1 every P
+/// y = y_min + (y_max − y_min)·i/(N − 1),  i drawn anew from 0 … N − 1 at t₀ and every P from there
 #[component("signal.random_levels", s, constants = LevelConstants)]
 pub struct RandomLevels {
     /// y_min — lowest level [any]
@@ -28,6 +28,9 @@ pub struct RandomLevels {
     /// P — how long a level is held [s]
     #[parameter(default = "0.1 s", min = ">0 s")]
     pub period: f64,
+    /// t₀ — a time at which a level begins; there are levels before it too [s]
+    #[parameter(default = "0 s")]
+    pub start: f64,
     /// – — seed: another one gives another sequence [any]
     #[parameter(default = 1, min = 0)]
     pub seed: usize,
@@ -84,6 +87,7 @@ pub struct Noise {
 pub struct LevelConstants<T> {
     levels: T,
     frequency: T,
+    start: T,
     seed: T,
 }
 
@@ -95,20 +99,29 @@ pub struct NoiseConstants<T> {
     seed: T,
 }
 
-memoryless!(RandomLevels: LevelConstants);
-memoryless!(Noise: NoiseConstants);
+memoryless!(RandomLevels: LevelConstants, events);
+memoryless!(Noise: NoiseConstants, events);
+
+/// The next draw; there have been draws before t = 0, too.
+fn next_draw(time: f64, frequency: f64) -> f64 {
+    next_in_period(time, (0.0, 1.0 / frequency), f64::NEG_INFINITY, &[0.0])
+}
 
 impl RandomLevels {
     fn constants(&self) -> Result<LevelConstants<f64>, Refusal> {
         Ok(LevelConstants {
             levels: self.levels as f64,
             frequency: 1.0 / self.period,
+            start: self.start,
             seed: self.seed as f64,
         })
     }
+    fn event_after(k: &LevelConstants<f64>, time: f64) -> f64 {
+        next_draw(time, k.frequency)
+    }
     #[inline(always)]
     fn value<T: Num>(k: &LevelConstants<T>, time: f64, u: impl Fn(usize) -> T) -> T {
-        let index = interval(time, T::zero(), k.frequency);
+        let index = interval(time, k.start, k.frequency);
         let draw = k.seed.apply2(index, |s, n| (uniform(s, n, 0), 0.0, 0.0));
         let level = (draw * k.levels).floor() / (k.levels - 1.0);
         u(Self::LOWEST) + (u(Self::HIGHEST) - u(Self::LOWEST)) * level
@@ -122,6 +135,9 @@ impl Noise {
             frequency: 1.0 / self.sample_time,
             seed: self.seed as f64,
         })
+    }
+    fn event_after(k: &NoiseConstants<f64>, time: f64) -> f64 {
+        next_draw(time, k.frequency)
     }
     #[inline(always)]
     fn value<T: Num>(k: &NoiseConstants<T>, time: f64, u: impl Fn(usize) -> T) -> T {
@@ -172,7 +188,7 @@ mod tests {
         Noise { input: 0.0, standard_deviation: 0.0, distribution, sample_time: 2e-3, seed }
     }
     fn levels(levels: usize, seed: usize) -> RandomLevels {
-        RandomLevels { lowest: 0.0, highest: 0.0, levels, period: 0.05, seed }
+        RandomLevels { lowest: 0.0, highest: 0.0, levels, period: 0.05, start: 0.0, seed }
     }
     const BOTH: [Distribution; 2] = [Distribution::Gaussian, Distribution::Uniform];
 
@@ -237,6 +253,17 @@ mod tests {
         }
         // Five standard errors of a binomial count: 5·√(50 000·0.2·0.8) = 447.
         assert!(visits.iter().all(|v: &f64| (v - 10_000.0).abs() < 447.0), "{visits:?}");
+    }
+
+    /// The same sequence, two steps later, with another level before it.
+    #[test]
+    fn levels_begin_at_their_start() {
+        let late = RandomLevels { start: 0.02, ..levels(1000, 3) };
+        let at = |source: &RandomLevels| Source::with(source, &[0.0, 1.0], 0.01).values(1000);
+        let (early, late) = (at(&levels(1000, 3)), at(&late));
+        assert_eq!(early[..999], late[2..]);
+        assert_eq!(late[0], late[1]);
+        assert_ne!(late[1], late[2]);
     }
 
     #[test]

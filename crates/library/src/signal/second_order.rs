@@ -1,7 +1,8 @@
 //! Second-order system.
 
 use super::block::{Limits, given};
-use fluxline_core::component::{Environment, Law, Physics, Refusal, Step};
+use crate::stops::{hold_motion, settle_motion};
+use fluxline_core::component::{Environment, Law, Physics, Refusal, Settle, Step};
 use fluxline_core::number::Num;
 use fluxline_core::{Constants, component};
 
@@ -83,6 +84,31 @@ impl Physics for SecondOrder {
     }
 
     fn law<T: Num>(k: &SecondOrderConstants<T>, law: &mut Law<'_, T>) {
+        let (y, v) = (law.state[Self::FILTERED], law.state[Self::VELOCITY]);
+        let (shown, range) = (k.limits.hold(y), (k.limits.minimum, k.limits.maximum));
+        let a = k.acceleration(k.gain * law.input[Self::INPUT], shown, v);
+        law.output[Self::OUT] = shown;
+        let fade = k.stiffness.sqrt() * 10.0;
+        (law.rate[Self::FILTERED], law.rate[Self::VELOCITY]) = hold_motion(y, v, a, range, fade);
+    }
+
+    fn settles(k: &SecondOrderConstants<f64>) -> bool {
+        k.limits.limit()
+    }
+
+    fn settle(k: &SecondOrderConstants<f64>, settle: &mut Settle<'_>) {
+        settle_motion(settle.state, [Self::FILTERED, Self::VELOCITY], k.limits.pair());
+    }
+
+    fn show(k: &SecondOrderConstants<f64>, settle: &mut Settle<'_>) {
+        let (y, v) = (settle.state[Self::FILTERED], settle.state[Self::VELOCITY]);
+        let a = k.acceleration(k.gain * settle.input[Self::INPUT], y, v);
+        let held = hold_motion(y, v, a, k.limits.pair(), 0.0) != (v, a);
+        settle.count(Self::LIMITED, held);
+    }
+
+    // The step finds the limits by itself.
+    fn start_law<T: Num>(k: &SecondOrderConstants<T>, law: &mut Law<'_, T>) {
         let (y, v) = (law.state[Self::FILTERED], law.state[Self::VELOCITY]);
         law.rate[Self::FILTERED] = v;
         law.rate[Self::VELOCITY] = k.acceleration(k.gain * law.input[Self::INPUT], y, v);

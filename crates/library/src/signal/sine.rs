@@ -1,10 +1,10 @@
 //! Sine.
 
 use super::block::memoryless;
-use super::time::elapsed;
-use fluxline_core::component;
-use fluxline_core::component::NoConstants;
+use super::time::{elapsed, first_ahead};
+use fluxline_core::component::Refusal;
 use fluxline_core::number::Num;
+use fluxline_core::{Constants, component};
 use std::f64::consts::TAU;
 
 /// A sine.
@@ -13,7 +13,7 @@ use std::f64::consts::TAU;
 ///
 /// The frequency is meant to stay constant: a signal that drives it shifts the whole past of the
 /// phase. See `signal.chirp` for a sweep.
-#[component("signal.sine", s, also = "hopsan:SignalSineWave")]
+#[component("signal.sine", s, constants = SineConstants, also = "hopsan:SignalSineWave")]
 pub struct Sine {
     /// A — amplitude [any]
     #[input(default = 1, also = "y_A")]
@@ -35,11 +35,24 @@ pub struct Sine {
     out: Output,
 }
 
-memoryless! { Sine }
+/// Constants of [`Sine`].
+#[derive(Clone, Copy, Debug, Constants)]
+pub struct SineConstants<T> {
+    /// t₀ where no signal drives it: integration stops there.
+    start: T,
+}
+
+memoryless!(Sine: SineConstants, events);
 
 impl Sine {
+    fn constants(&self) -> Result<SineConstants<f64>, Refusal> {
+        Ok(SineConstants { start: self.start })
+    }
+    fn event_after(k: &SineConstants<f64>, time: f64) -> f64 {
+        first_ahead(time, [k.start])
+    }
     #[inline(always)]
-    fn value<T: Num>(_: &NoConstants<T>, time: f64, u: impl Fn(usize) -> T) -> T {
+    fn value<T: Num>(_: &SineConstants<T>, time: f64, u: impl Fn(usize) -> T) -> T {
         let cycles = elapsed(time, u(Self::START)) * u(Self::FREQUENCY);
         // Whole cycles are taken off first: after k periods the value is exactly that of the start.
         let angle = (cycles - cycles.floor()) * TAU + u(Self::PHASE);

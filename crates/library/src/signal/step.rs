@@ -1,15 +1,15 @@
 //! Step in time.
 
 use super::block::memoryless;
-use super::time::reached;
-use fluxline_core::component;
-use fluxline_core::component::NoConstants;
+use super::time::{first_ahead, reached};
+use fluxline_core::component::Refusal;
 use fluxline_core::number::Num;
+use fluxline_core::{Constants, component};
 
 /// A step in time.
 ///
 /// y = y₀ for t < t₀, y₀ + A from then on
-#[component("signal.step", s, also = "hopsan:SignalStep")]
+#[component("signal.step", s, constants = StepConstants, also = "hopsan:SignalStep")]
 pub struct Step {
     /// y₀ — value before the step [any]
     #[input(default = 0, also = "y_0")]
@@ -25,11 +25,24 @@ pub struct Step {
     out: Output,
 }
 
-memoryless! { Step }
+/// Constants of [`Step`].
+#[derive(Clone, Copy, Debug, Constants)]
+pub struct StepConstants<T> {
+    /// t₀ where no signal drives it: integration stops there.
+    time: T,
+}
+
+memoryless!(Step: StepConstants, events);
 
 impl Step {
+    fn constants(&self) -> Result<StepConstants<f64>, Refusal> {
+        Ok(StepConstants { time: self.time })
+    }
+    fn event_after(k: &StepConstants<f64>, time: f64) -> f64 {
+        first_ahead(time, [k.time])
+    }
     #[inline(always)]
-    fn value<T: Num>(_: &NoConstants<T>, time: f64, u: impl Fn(usize) -> T) -> T {
+    fn value<T: Num>(_: &StepConstants<T>, time: f64, u: impl Fn(usize) -> T) -> T {
         let height = T::select(reached(time, u(Self::TIME)), u(Self::AMPLITUDE), T::zero());
         u(Self::BASE) + height
     }

@@ -1,7 +1,8 @@
 //! When things happen: decisions on time that rounding does not upset.
 //!
 //! Time is start + n·step, so an event meant for a step may lie an ulp beside it. All sources decide
-//! on a time that is ahead by a relative 10⁻¹².
+//! on a time that is ahead by a relative 10⁻¹². An event is past where it counts as reached, so that a
+//! solver that stops at each next event meets none of them twice.
 
 use fluxline_core::number::Num;
 
@@ -31,6 +32,26 @@ pub(super) fn interval<T: Num>(time: f64, start: T, frequency: T) -> T {
 pub(super) fn phase<T: Num>(time: f64, start: T, frequency: T) -> T {
     let cycles = (T::of(time) - start) * frequency;
     (cycles - interval(time, start, frequency)).max(T::zero())
+}
+
+/// The first of some times that is not reached yet; never when there is none.
+pub(super) fn first_ahead(time: f64, events: impl IntoIterator<Item = f64>) -> f64 {
+    let now = ahead(time);
+    events.into_iter().filter(|&event| event > now).fold(f64::INFINITY, f64::min)
+}
+
+/// The first time start + (n + share)·period that is not reached yet, for n from `first` on and any
+/// of the shares, 0 (included) to 1.
+pub(super) fn next_in_period(
+    time: f64,
+    (start, period): (f64, f64),
+    first: f64,
+    shares: &[f64],
+) -> f64 {
+    // One period more than needed, should rounding have taken one too few for begun.
+    let begun = ((ahead(time) - start) / period).floor().max(first);
+    let in_period = |n: f64| shares.iter().map(move |share| start + (n + share) * period);
+    first_ahead(time, [0.0, 1.0, 2.0].into_iter().flat_map(|more| in_period(begun + more)))
 }
 
 /// Time since `start`, 0 before.

@@ -1,15 +1,15 @@
 //! Periodic waves with corners: square and triangle.
 
 use super::block::memoryless;
-use super::time::{ahead, phase, reached};
-use fluxline_core::component;
-use fluxline_core::component::NoConstants;
+use super::time::{ahead, first_ahead, next_in_period, phase, reached};
+use fluxline_core::component::Refusal;
 use fluxline_core::number::Num;
+use fluxline_core::{Constants, component};
 
 /// A square wave.
 ///
 /// y = y₀ + A in the first half of each period from t₀ on, y₀ − A in the second, y₀ before t₀
-#[component("signal.square", s, also = "hopsan:SignalSquareWave")]
+#[component("signal.square", s, constants = WaveConstants, also = "hopsan:SignalSquareWave")]
 pub struct Square {
     /// y₀ — mean value [any]
     #[input(default = 0, also = "y_0")]
@@ -31,7 +31,7 @@ pub struct Square {
 /// A triangle wave, in phase with a sine.
 ///
 /// y = y₀ + A·tri(f·(t − t₀)) from t₀ on: 0, 1, 0, −1 at the quarters of a period; y₀ before t₀
-#[component("signal.triangle", s)]
+#[component("signal.triangle", s, constants = WaveConstants)]
 pub struct Triangle {
     /// y₀ — mean value [any]
     #[input(default = 0)]
@@ -50,11 +50,32 @@ pub struct Triangle {
     out: Output,
 }
 
-memoryless! { Square Triangle }
+/// Constants of [`Square`] and [`Triangle`]: what integration stops by where no signal drives it.
+#[derive(Clone, Copy, Debug, Constants)]
+pub struct WaveConstants<T> {
+    start: T,
+    period: T,
+}
+
+memoryless!(Square: WaveConstants, events);
+memoryless!(Triangle: WaveConstants, events);
+
+impl WaveConstants<f64> {
+    fn event_after(&self, time: f64, shares: &[f64]) -> f64 {
+        let corner = next_in_period(time, (self.start, self.period), 0.0, shares);
+        first_ahead(time, [self.start, corner])
+    }
+}
 
 impl Square {
+    fn constants(&self) -> Result<WaveConstants<f64>, Refusal> {
+        Ok(WaveConstants { start: self.start, period: 1.0 / self.frequency })
+    }
+    fn event_after(k: &WaveConstants<f64>, time: f64) -> f64 {
+        k.event_after(time, &[0.0, 0.5])
+    }
     #[inline(always)]
-    fn value<T: Num>(_: &NoConstants<T>, time: f64, u: impl Fn(usize) -> T) -> T {
+    fn value<T: Num>(_: &WaveConstants<T>, time: f64, u: impl Fn(usize) -> T) -> T {
         let start = u(Self::START);
         let cycles = (T::of(ahead(time)) - start) * u(Self::FREQUENCY);
         let amplitude = u(Self::AMPLITUDE);
@@ -65,8 +86,14 @@ impl Square {
 }
 
 impl Triangle {
+    fn constants(&self) -> Result<WaveConstants<f64>, Refusal> {
+        Ok(WaveConstants { start: self.start, period: 1.0 / self.frequency })
+    }
+    fn event_after(k: &WaveConstants<f64>, time: f64) -> f64 {
+        k.event_after(time, &[0.25, 0.75])
+    }
     #[inline(always)]
-    fn value<T: Num>(_: &NoConstants<T>, time: f64, u: impl Fn(usize) -> T) -> T {
+    fn value<T: Num>(_: &WaveConstants<T>, time: f64, u: impl Fn(usize) -> T) -> T {
         let start = u(Self::START);
         let x = phase(time, start, u(Self::FREQUENCY));
         // 4x up to a quarter, 2 − 4x to three quarters, 4x − 4 to the end.

@@ -84,7 +84,7 @@ struct Neighbour {
 /// Strategies that hold fast values over a main step set them in [`Reduced::prepare_step`]. A solver
 /// that does not call it gets the same by itself: the first evaluation after [`System::settle`], which
 /// one-step methods make at the beginning of a step, prepares. Their right-hand side jumps from step to
-/// step, so they suit one-step methods with a fixed step and no others.
+/// step, which `settle` says, so they suit one-step methods with a fixed step and no others.
 #[derive(Clone, Debug)]
 pub struct Reduced<S> {
     base: S,
@@ -500,7 +500,8 @@ impl<S: System> System for Reduced<S> {
         for (value, &state) in x.iter_mut().zip(&self.slow) {
             *value = self.whole[state];
         }
-        jumps
+        // Held values are about to be renewed, and f jumps with them.
+        jumps || !self.groups.is_empty() && self.settings.strategy.is_held()
     }
 
     fn overrun(&mut self, time: f64, x: &[f64]) -> f64 {

@@ -145,3 +145,5 @@ pub fn robertson() -> impl System {
     problem.nominal = vec![1.0, 1e-4, 1.0];
     problem
 }
+
+pub mod two_throttles;

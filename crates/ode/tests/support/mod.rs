@@ -262,6 +262,10 @@ impl System for CircuitTwo {
         }
     }
 
+    fn next_event(&self, time: f64) -> f64 {
+        (((time + 1e-9) / 0.5).floor() + 1.0) * 0.5
+    }
+
     fn settle(&mut self, time: f64, x: &mut [f64]) -> bool {
         x[2] = x[2].clamp(0.0, WIDEST);
         self.read_inputs(time);

@@ -2,7 +2,7 @@
 
 use super::chamber::{self, Chamber, LEAK, PISTON, PORT};
 use crate::friction::{Friction, FrictionModel, FrictionParameters};
-use fluxline_core::component::{BalanceRole, Environment, Law, Physics, Refusal, Step};
+use fluxline_core::component::{BalanceRole, Environment, Law, Physics, Refusal, Settle, Step};
 use fluxline_core::number::{Mask, Num};
 use fluxline_core::{Constants, component};
 use std::f64::consts::FRAC_PI_4;
@@ -103,7 +103,8 @@ cylinder! {
     ///
     /// Each chamber is a delay line of one step with ends at the port, at the piston and at the
     /// leakage; its impedance follows volume and stiffness and the waves are corrected. Below the
-    /// vapour pressure a cavity opens; no oil is lost. The rod carries no mass: connect one. Dry
+    /// vapour pressure a cavity opens; no oil is lost. In the lumped view a state below the vapour
+    /// pressure p_v stands for a cavity of (p_v − p)·V/β, and all show p_v. The rod carries no mass: connect one. Dry
     /// friction is solved by the body at the rod, so sticking is exact; LuGre has its own state.
     /// The end stops are one-sided springs with dampers, by the trapezoidal rule. In the last L_c
     /// before an end oil leaves through the cushion orifice alone, whose effect sets in gradually:
@@ -338,6 +339,19 @@ impl CylinderConstants<f64> {
     fn history(&self) -> usize {
         self.chambers * chamber::SIZE + EXTRA
     }
+
+    fn show(&self, settle: &mut Settle<'_>) {
+        let vapour = self.chamber.vapour_pressure();
+        let cavitated = settle.state[..self.chambers].iter().any(|&pressure| pressure < vapour);
+        settle.count(CAVITATED, cavitated);
+        let x = -settle.displacement[self.rod()];
+        settle.count(STOPPED, x < 0.0 || x > self.stroke);
+    }
+
+    /// Where the piston stands at the start is up to the body at the rod: most are drawn in.
+    fn volumes(&self) -> Vec<(usize, f64)> {
+        (0..self.chambers).map(|side| (side, self.volume(side, 0.0))).collect()
+    }
 }
 
 fn rod_not_thinner(bore: f64, rod: f64) -> Refusal {
@@ -408,16 +422,22 @@ impl<T: Num> CylinderConstants<T> {
         Some((T::select(front, -push, push), T::select(touching, resistance, zero), touching))
     }
 
+    /// What a chamber's pressure state shows: not less than the vapour pressure.
+    #[inline(always)]
+    fn shown(&self, state: T) -> T {
+        state.max(self.chamber.vapour_pressure())
+    }
+
     fn law(&self, law: &mut Law<'_, T>) {
         let rod = self.rod();
         let (x, v) = (-law.displacement[rod], -law.flow[rod]);
         let mut leak = T::zero();
         if self.leaks {
-            leak = self.leakage * (law.state[0] - law.state[1]);
+            leak = self.leakage * (self.shown(law.state[0]) - self.shown(law.state[1]));
         }
         let mut force = -self.back_force - self.spring_stiffness * x - self.viscous_friction * v;
         for side in 0..self.chambers {
-            let (pressure, flow) = (law.state[side], law.flow[side]);
+            let (pressure, flow) = (self.shown(law.state[side]), law.flow[side]);
             law.effort[side] = pressure;
             if self.has_cushion {
                 let resistance = self.cushioning(side, x, flow.min(T::zero()).abs());
@@ -427,7 +447,7 @@ impl<T: Num> CylinderConstants<T> {
             let volume = self.volume(side, x.clamp(T::zero(), self.stroke));
             let inflow = flow - self.push(side) * v + leaking;
             law.rate[side] = self.chamber.stiffness(pressure) / volume * inflow;
-            force += self.push(side) * pressure.max(self.chamber.vapour_pressure());
+            force += self.push(side) * pressure;
         }
         let (friction, z_rate) = self.friction.law(v, law.state[self.z()]);
         law.rate[self.z()] = z_rate;
@@ -603,6 +623,12 @@ macro_rules! cylinder_physics {
             }
             fn law<T: Num>(k: &CylinderConstants<T>, law: &mut Law<'_, T>) {
                 k.law(law);
+            }
+            fn show(k: &CylinderConstants<f64>, settle: &mut Settle<'_>) {
+                k.show(settle);
+            }
+            fn volumes(k: &CylinderConstants<f64>) -> Vec<(usize, f64)> {
+                k.volumes()
             }
             fn start<T: Num>(k: &CylinderConstants<T>, io: &mut Step<'_, T>) {
                 k.start(io);

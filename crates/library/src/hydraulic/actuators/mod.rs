@@ -1,7 +1,8 @@
-//! Cylinders.
+//! Cylinders and pistons.
 
 pub mod chamber;
 pub mod cylinder;
+pub mod piston;
 #[cfg(test)]
 mod tests;
 
@@ -12,4 +13,5 @@ pub const TYPES: &[ComponentType] = &[
     ComponentType::of::<cylinder::Cylinder>(),
     ComponentType::of::<cylinder::DoubleRodCylinder>(),
     ComponentType::of::<cylinder::SingleActingCylinder>(),
+    ComponentType::of::<piston::Piston>(),
 ];

@@ -1,6 +1,7 @@
 //! Spool motion: from the signal to the position that sets the openings.
 
-use fluxline_core::component::{Law, Refusal, Step};
+use crate::stops::{hold_motion, settle_motion, settle_rate};
+use fluxline_core::component::{Law, Refusal, Settle, Step};
 use fluxline_core::number::{Mask, Num};
 use fluxline_core::{Constants, choice};
 
@@ -106,6 +107,37 @@ impl SpoolData {
     }
 }
 
+impl Spool<f64> {
+    /// Whether stops or hysteresis ask for [`Spool::settle`]. A well-damped spool meets no stop: what
+    /// its filter makes of commands within the stroke stays within it.
+    pub fn settles(&self) -> bool {
+        let swings = self.two_delta_omega < 2.0 * self.omega || self.has_max_rate;
+        self.half_hysteresis > 0.0 || (self.dynamics == SpoolDynamics::SecondOrder && swings)
+    }
+
+    /// Puts the spool back onto its stops and renews the command behind the hysteresis.
+    pub fn settle(&self, settle: &mut Settle<'_>) {
+        settle.memory[COMMAND] = self.command(settle.input[SIGNAL], settle.memory[COMMAND]);
+        if self.dynamics == SpoolDynamics::SecondOrder {
+            settle_motion(settle.state, [X, V], (self.low, 1.0));
+            settle_rate(&mut settle.state[V], (-self.max_rate, self.max_rate));
+        } else {
+            settle_rate(&mut settle.state[X], (self.low, 1.0));
+        }
+    }
+
+    /// Renews the position of a spool that follows at once, and counts limits.
+    pub fn show(&self, settle: &mut Settle<'_>) {
+        let command = self.command(settle.input[SIGNAL], settle.memory[COMMAND]);
+        settle.memory[COMMAND] = command;
+        let target = Num::clamp(command, self.low, 1.0);
+        if self.dynamics == SpoolDynamics::None && !self.has_max_rate {
+            settle.state[X] = target;
+        }
+        settle.count(LIMITED, command != target);
+    }
+}
+
 impl<T: Num> Spool<T> {
     /// Where the signal wants the spool: dead band, then hysteresis around the last command.
     #[inline(always)]
@@ -126,22 +158,28 @@ impl<T: Num> Spool<T> {
         let command = self.command(law.input[SIGNAL], law.memory[COMMAND]);
         let target = command.clamp(self.low, T::one());
         let (x, v) = (law.state[X], law.state[V]);
+        let shown = x.clamp(self.low, T::one());
         law.rate[V] = T::zero();
         law.rate[X] = match self.dynamics {
             SpoolDynamics::None if !self.has_max_rate => {
                 law.rate[X] = T::zero();
                 return target;
             }
-            SpoolDynamics::None => self.within_rate((target - x) * self.per_step),
-            SpoolDynamics::FirstOrder => self.within_rate((target - x) * self.omega),
+            SpoolDynamics::None => self.within_rate((target - shown) * self.per_step),
+            SpoolDynamics::FirstOrder => self.within_rate((target - shown) * self.omega),
             SpoolDynamics::SecondOrder => {
-                let acceleration = self.omega_squared * (target - x) - self.two_delta_omega * v;
+                let acceleration = self.omega_squared * (target - shown) - self.two_delta_omega * v;
                 let fast = v.abs().ge(self.max_rate) & (acceleration * v).gt(T::zero());
-                law.rate[V] = T::select(fast, T::zero(), acceleration);
-                self.within_rate(v)
+                let acceleration = T::select(fast, T::zero(), acceleration);
+                let range = (self.low, T::one());
+                let speed = self.within_rate(v);
+                let fade = self.omega * 10.0;
+                let (rate, acceleration) = hold_motion(x, speed, acceleration, range, fade);
+                law.rate[V] = acceleration;
+                rate
             }
         };
-        x.clamp(self.low, T::one())
+        shown
     }
 
     /// One step by the trapezoidal rule; gives the new position.

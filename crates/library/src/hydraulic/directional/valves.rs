@@ -10,7 +10,7 @@
 
 use super::edges::{EdgeLaw, MAX_PORTS, Network};
 use super::spool::{Spool, SpoolData, SpoolDynamics};
-use fluxline_core::component::{Environment, Law, Physics, Refusal, Step};
+use fluxline_core::component::{Environment, Law, Physics, Refusal, Settle, Step};
 use fluxline_core::number::{Mask, Num};
 use fluxline_core::{Constants, choice, component};
 
@@ -25,6 +25,16 @@ choice! {
         Tandem = "tandem",
         /// a and b with t; p closed.
         Float = "float",
+    }
+}
+
+choice! {
+    /// How the flow area of an edge grows with its opening.
+    pub enum Metering {
+        /// A slot of constant width: in proportion.
+        Linear = "linear",
+        /// Triangular grooves: with the square.
+        Triangular = "triangular",
     }
 }
 
@@ -44,20 +54,32 @@ struct EdgeData {
     travel: (f64, f64),
     lap: f64,
     gain: f64,
+    /// Leakage of its own, and the travel over which it fades.
+    leakage: Option<f64>,
+    leakage_travel: Option<f64>,
 }
 
 impl EdgeData {
     fn new(travel: (f64, f64), lap: f64, gain: f64) -> Self {
-        Self { travel, lap, gain }
+        Self { travel, lap, gain, leakage: None, leakage_travel: None }
+    }
+
+    fn leaking(self, leakage: Option<f64>, leakage_travel: Option<f64>) -> Self {
+        Self { leakage, leakage_travel, ..self }
     }
 }
 
-/// K = slope·x + offset, never below 0, and laminar leakage beside it.
+/// K = slope·x + offset, never below 0, or its square where grooves are triangular; laminar leakage
+/// beside it, which fades with the distance s = |fade·x + fade_offset| from the point of opening:
+///
+/// G·(1 − 3·s² + 2·s³) for s < 1, 0 beyond
 #[derive(Clone, Copy, Debug, Constants)]
 pub struct Edge<T> {
     slope: T,
     offset: T,
     leakage: T,
+    fade: T,
+    fade_offset: T,
 }
 
 /// Constants of directional valves.
@@ -65,6 +87,7 @@ pub struct Edge<T> {
 pub struct ValveConstants<T> {
     spool: Spool<T>,
     law: EdgeLaw<T>,
+    metering: Metering,
     edges: [Edge<T>; 5],
     /// Sum over the edges: 0 where nothing leaks.
     leakage: T,
@@ -81,10 +104,11 @@ struct ValveData {
     discharge: f64,
     transition_pressure: f64,
     leakage: f64,
+    metering: Metering,
 }
 
 impl ValveData {
-    /// K per unit of opening of an edge with this lap.
+    /// K of an edge with this lap where its opening is 1.
     fn conductance(&self, lap: f64, density: f64) -> Result<f64, Refusal> {
         match (self.nominal_flow, self.spool_diameter, self.stroke) {
             (Some(flow), None, None) => {
@@ -99,7 +123,11 @@ impl ValveData {
                         "give a transition pressure well below the nominal pressure drop",
                     ));
                 }
-                Ok(flow / self.nominal_pressure_drop.sqrt() / (1.0 - lap))
+                let opening = match self.metering {
+                    Metering::Linear => 1.0 - lap,
+                    Metering::Triangular => (1.0 - lap) * (1.0 - lap),
+                };
+                Ok(flow / self.nominal_pressure_drop.sqrt() / opening)
             }
             (None, Some(diameter), Some(stroke)) => Ok(self.discharge
                 * self.port_fraction
@@ -143,26 +171,41 @@ impl ValveData {
         }
     }
 
+    /// What the opening is multiplied by: K, or its root where the product is squared.
+    fn scale(&self, gain: f64, lap: f64, density: f64) -> Result<f64, Refusal> {
+        let k = gain * self.conductance(lap, density)?;
+        Ok(match self.metering {
+            Metering::Linear => k,
+            Metering::Triangular => k.sqrt(),
+        })
+    }
+
     fn prepare(
         &self,
         edges: &[EdgeData],
         environment: &Environment,
     ) -> Result<ValveConstants<f64>, Refusal> {
-        let none = Edge { slope: 0.0, offset: 0.0, leakage: 0.0 };
+        let none = Edge { slope: 0.0, offset: 0.0, leakage: 0.0, fade: 0.0, fade_offset: 0.0 };
         let mut constants = ValveConstants {
             spool: self.spool.prepare(environment.step)?,
             law: EdgeLaw::new(self.transition_pressure),
+            metering: self.metering,
             edges: [none; 5],
             leakage: 0.0,
         };
         for (edge, data) in constants.edges.iter_mut().zip(edges) {
-            let k = data.gain * self.conductance(data.lap, environment.fluid.density)?;
+            let k = self.scale(data.gain, data.lap, environment.fluid.density)?;
+            let leakage = data.leakage.unwrap_or(self.leakage);
+            // without a travel s stays 0 and the leakage whole
+            let fade = data.leakage_travel.map_or(0.0, f64::recip);
             *edge = Edge {
                 slope: k * data.travel.0,
                 offset: k * (data.travel.1 - data.lap),
-                leakage: self.leakage,
+                leakage,
+                fade: fade * data.travel.0,
+                fade_offset: fade * (data.travel.1 - data.lap),
             };
-            constants.leakage += self.leakage;
+            constants.leakage += leakage;
         }
         Ok(constants)
     }
@@ -175,17 +218,29 @@ impl<T: Num> ValveConstants<T> {
         for (e, (k, edge)) in conductance.iter_mut().zip(&self.edges).enumerate() {
             let along = if e == BYPASS { x.abs() } else { x };
             *k = (edge.slope * along + edge.offset).max(T::zero());
+            if self.metering == Metering::Triangular {
+                *k = k.squared();
+            }
         }
         conductance
     }
 
+    #[inline(always)]
+    fn leakages<const E: usize>(&self, x: T) -> [T; E] {
+        std::array::from_fn(|e| {
+            let edge = &self.edges[e];
+            let s = (edge.fade * x + edge.fade_offset).abs().min(T::one());
+            edge.leakage * (s * s * (s * 2.0 - 3.0) + 1.0)
+        })
+    }
+
     fn law<const E: usize>(&self, ends: &[(usize, usize); E], law: &mut Law<'_, T>) {
         let x = self.spool.law(law);
-        let conductance = self.conductances::<E>(x);
+        let (conductance, leakage) = (self.conductances::<E>(x), self.leakages::<E>(x));
         law.flow.fill(T::zero());
         for (e, &(from, to)) in ends.iter().enumerate() {
             let drop = law.effort[from] - law.effort[to];
-            let through = conductance[e] * self.law.flow(drop) + self.edges[e].leakage * drop;
+            let through = conductance[e] * self.law.flow(drop) + leakage[e] * drop;
             law.flow[from] -= through;
             law.flow[to] += through;
         }
@@ -198,12 +253,13 @@ impl<T: Num> ValveConstants<T> {
         &self,
         io: &mut Step<'_, T>,
         ends: &[(usize, usize); E],
+        x: T,
         conductance: [T; E],
         mut flow: [T; E],
         apart: T::Mask,
     ) {
         let exact = apart & self.leakage.le(T::zero());
-        if !exact.all() && self.couple::<P, E>(io, ends, conductance, &mut flow, exact) {
+        if !exact.all() && self.couple::<P, E>(io, ends, x, conductance, &mut flow, exact) {
             io.unconverged();
         }
         let mut out = [T::zero(); MAX_PORTS];
@@ -222,6 +278,7 @@ impl<T: Num> ValveConstants<T> {
         &self,
         io: &Step<'_, T>,
         ends: &[(usize, usize); E],
+        x: T,
         conductance: [T; E],
         flow: &mut [T; E],
         known: T::Mask,
@@ -230,7 +287,7 @@ impl<T: Num> ValveConstants<T> {
         for port in 0..P {
             (wave[port], impedance[port]) = (io.wave(port), io.impedance(port));
         }
-        let leakage: [T; E] = std::array::from_fn(|e| self.edges[e].leakage);
+        let leakage = self.leakages::<E>(x);
         let network = Network { ends, law: &self.law, conductance, leakage, wave, impedance };
         // most four-port valves have no edge p–t
         let last = conductance[E - 1] + leakage[E - 1];
@@ -250,7 +307,7 @@ impl<T: Num> ValveConstants<T> {
         let impedance = io.impedance(0) + io.impedance(1);
         let flow = self.law.flow_between(conductance[0], difference, impedance);
         let always = T::zero().le(T::zero());
-        self.settle::<2, 1>(io, &TWO_PORTS, conductance, [flow], always);
+        self.settle::<2, 1>(io, &TWO_PORTS, x, conductance, [flow], always);
     }
 
     /// Apart: one of p–a and a–t is closed.
@@ -265,7 +322,7 @@ impl<T: Num> ValveConstants<T> {
         let through = self.law.flow_between(pa + at, difference, io.impedance(1) + other);
         let zero = T::zero();
         let flow = [T::select(from_p, through, zero), T::select(from_p, zero, through)];
-        self.settle::<3, 2>(io, &THREE_PORTS, conductance, flow, (pa * at).le(zero));
+        self.settle::<3, 2>(io, &THREE_PORTS, x, conductance, flow, (pa * at).le(zero));
     }
 
     /// Apart: only p–a and b–t are open, or only p–b and a–t.
@@ -285,7 +342,7 @@ impl<T: Num> ValveConstants<T> {
         let (back_b, back_a) = either(straight, back, zero);
         let flow = [supply_a, supply_b, back_a, back_b, zero];
         let apart = ((pa + bt) * crossed + pt).le(zero);
-        self.settle::<4, 5>(io, &FOUR_PORTS, conductance, flow, apart);
+        self.settle::<4, 5>(io, &FOUR_PORTS, x, conductance, flow, apart);
     }
 }
 
@@ -355,6 +412,9 @@ macro_rules! directional_valve {
             /// p₀ — pressure drop below which an edge turns laminar; 0 for turbulent throughout [Pa]
             #[parameter(default = "0.5 bar", min = "0 bar")]
             pub transition_pressure: f64,
+            /// – — how the flow area grows with the opening: linear, or triangular grooves [–]
+            #[parameter(default = "linear")]
+            pub metering: Metering,
             /// G — laminar leakage beside each edge [m³/(s*Pa)]
             #[parameter(default = "0 m^3/(s*Pa)", min = "0 m^3/(s*Pa)")]
             pub leakage: f64,
@@ -394,6 +454,7 @@ macro_rules! directional_valve {
                     discharge: self.discharge,
                     transition_pressure: self.transition_pressure,
                     leakage: self.leakage,
+                    metering: self.metering,
                 };
                 #[allow(unused_mut, reason = "only some valves have a bypass")]
                 let mut constants = data.prepare(&$edges, environment)?;
@@ -405,6 +466,15 @@ macro_rules! directional_valve {
             }
             fn law<T: Num>(k: &ValveConstants<T>, law: &mut Law<'_, T>) {
                 k.law(&$ends, law);
+            }
+            fn settles(k: &ValveConstants<f64>) -> bool {
+                k.spool.settles()
+            }
+            fn show(k: &ValveConstants<f64>, settle: &mut Settle<'_>) {
+                k.spool.show(settle);
+            }
+            fn settle(k: &ValveConstants<f64>, settle: &mut Settle<'_>) {
+                k.spool.settle(settle);
             }
             #[inline]
             fn step<T: Num>(k: &ValveConstants<T>, io: &mut Step<'_, T>) {
@@ -597,14 +667,18 @@ directional_valve! {
     /// opening_pa = max(x − lap_pa, 0),  opening_bt = max(x − lap_bt, 0),
     /// opening_pb = max(−x − lap_pb, 0),  opening_at = max(−x − lap_at, 0)
     /// q = K·√|Δp|·sign(Δp) + G·Δp over each edge, K = q_n/√Δp_n · gain·opening/(1 − lap),
-    /// or K = C_q·f·π·d·s·√(2/ρ) · gain·opening from the geometry of the spool
+    /// or K = C_q·f·π·d·s·√(2/ρ) · gain·opening from the geometry of the spool; with triangular
+    /// grooves opening² and (1 − lap)² stand there
     /// d²x/dt² = ω²·(u − x) − 2·δ·ω·dx/dt
     ///
     /// Laps are parts of the stroke, positive for overlap. Below the transition pressure the edges
     /// turn laminar (a cubic in Δp). Edges that share a port are solved together with the line ends.
     /// The centre `open`, `float` or `tandem` gives the edges that it joins an underlap of
-    /// centre_underlap in place of their laps; tandem opens a passage p–t around the centre. Flow
-    /// forces are not modelled. Pollmeier (thesis, University of Bath), section 2.4.1.
+    /// centre_underlap in place of their laps; tandem opens a passage p–t around the centre. Leakage
+    /// of worn edges fades with the distance from the point of opening, G·(1 − 3·s² + 2·s³)
+    /// (Malysheva 2.36–2.37, there on the closed side only and with a jump at the opening point).
+    /// Flow forces are not modelled. Pollmeier (thesis, University of Bath), section 2.4.1;
+    /// Malysheva (thesis, LUT University, 2021), 2.34–2.37 and 2.43.
     #[component("hydraulic.valve_4_3", q, constants = ValveConstants, also = "hopsan:Hydraulic43Valve")]
     pub struct Valve43 {
         /// supply
@@ -655,6 +729,30 @@ directional_valve! {
         /// G_p — laminar leakage from p to t, such as that of a pilot stage [m³/(s*Pa)]
         #[parameter(default = "0 m^3/(s*Pa)", min = "0 m^3/(s*Pa)")]
         pub pilot_leakage: f64,
+        /// G_pa — leakage beside the edge p–a; as of each edge when not given [m³/(s*Pa)]
+        #[parameter(min = "0 m^3/(s*Pa)")]
+        pub leakage_pa: Option<f64>,
+        /// G_pb — leakage beside the edge p–b [m³/(s*Pa)]
+        #[parameter(min = "0 m^3/(s*Pa)")]
+        pub leakage_pb: Option<f64>,
+        /// G_at — leakage beside the edge a–t [m³/(s*Pa)]
+        #[parameter(min = "0 m^3/(s*Pa)")]
+        pub leakage_at: Option<f64>,
+        /// G_bt — leakage beside the edge b–t [m³/(s*Pa)]
+        #[parameter(min = "0 m^3/(s*Pa)")]
+        pub leakage_bt: Option<f64>,
+        /// s_pa — travel to either side of its opening point over which it fades; it does not when not given [–]
+        #[parameter(min = ">0")]
+        pub leakage_travel_pa: Option<f64>,
+        /// s_pb — the same of the edge p–b [–]
+        #[parameter(min = ">0")]
+        pub leakage_travel_pb: Option<f64>,
+        /// s_at — the same of the edge a–t [–]
+        #[parameter(min = ">0")]
+        pub leakage_travel_at: Option<f64>,
+        /// s_bt — the same of the edge b–t [–]
+        #[parameter(min = ">0")]
+        pub leakage_travel_bt: Option<f64>,
     }
     low = -1.0, frequency = "500 rad/s",
     ends = FOUR_PORTS, step = step_four_ports,
@@ -666,10 +764,14 @@ directional_valve! {
             _ => lap,
         };
         [
-            EdgeData::new((1.0, 0.0), supply(valve.lap_pa), valve.gain_pa),
-            EdgeData::new((-1.0, 0.0), supply(valve.lap_pb), valve.gain_pb),
-            EdgeData::new((-1.0, 0.0), back(valve.lap_at), valve.gain_at),
-            EdgeData::new((1.0, 0.0), back(valve.lap_bt), valve.gain_bt),
+            EdgeData::new((1.0, 0.0), supply(valve.lap_pa), valve.gain_pa)
+                .leaking(valve.leakage_pa, valve.leakage_travel_pa),
+            EdgeData::new((-1.0, 0.0), supply(valve.lap_pb), valve.gain_pb)
+                .leaking(valve.leakage_pb, valve.leakage_travel_pb),
+            EdgeData::new((-1.0, 0.0), back(valve.lap_at), valve.gain_at)
+                .leaking(valve.leakage_at, valve.leakage_travel_at),
+            EdgeData::new((1.0, 0.0), back(valve.lap_bt), valve.gain_bt)
+                .leaking(valve.leakage_bt, valve.leakage_travel_bt),
         ]
     },
     adjust = |data, constants| {
@@ -679,7 +781,7 @@ directional_valve! {
         constants.leakage += valve.pilot_leakage;
         if valve.centre == Centre::Tandem {
             // full opening is that of the other edges without lap
-            bypass.offset = valve.gain_pt * data.conductance(0.0, environment.fluid.density)?;
+            bypass.offset = data.scale(valve.gain_pt, 0.0, environment.fluid.density)?;
             bypass.slope = -bypass.offset / valve.centre_underlap;
         }
     },
@@ -715,6 +817,14 @@ mod tests {
             gain_bt: 1.0,
             gain_pt: 1.0,
             pilot_leakage: 0.0,
+            leakage_pa: None,
+            leakage_pb: None,
+            leakage_at: None,
+            leakage_bt: None,
+            leakage_travel_pa: None,
+            leakage_travel_pb: None,
+            leakage_travel_at: None,
+            leakage_travel_bt: None,
             signal: 0.0,
             rated_signal: 1.0,
             dead_band: 0.0,
@@ -731,6 +841,7 @@ mod tests {
             stroke: None,
             discharge: 0.67,
             transition_pressure: 0.5e5,
+            metering: Metering::Linear,
             leakage: 0.0,
         }
     }
@@ -757,6 +868,7 @@ mod tests {
                 stroke: None,
                 discharge: 0.67,
                 transition_pressure: servo.transition_pressure,
+                metering: Metering::Linear,
                 leakage: 0.0,
             }
         }};
@@ -896,6 +1008,49 @@ mod tests {
         bench.line(Valve43::P, 200e5, 1e10).line(Valve43::T, 1e5, 2e10).step();
         let expected = 3e-12 * 199e5 / (1.0 + 3e-12 * 3e10);
         assert!(near(bench.flow(Valve43::T), expected, 1e-12));
+    }
+
+    /// Nominal flow at full stroke, and a quarter of it half way between lap and full stroke.
+    #[test]
+    fn triangular_grooves_open_with_the_square() {
+        for lap in [0.0, 0.1, -0.2] {
+            let valve = Valve43 {
+                metering: Metering::Triangular,
+                lap_pa: lap,
+                lap_bt: lap,
+                gain_bt: 0.5,
+                ..servo()
+            };
+            for (signal, share) in [(1.0, 1.0), (0.5 * (1.0 + lap), 0.25), (lap, 0.0)] {
+                let mut bench = mounted(&valve, signal);
+                bench.line(Valve43::P, 105e5, 0.0).line(Valve43::A, 100e5, 0.0);
+                bench.line(Valve43::B, 105e5, 0.0).line(Valve43::T, 100e5, 0.0).step();
+                assert!((bench.flow(Valve43::A) / NOMINAL - share).abs() < 1e-12, "{signal} {lap}");
+                assert!((bench.flow(Valve43::T) / NOMINAL - 0.5 * share).abs() < 1e-12);
+            }
+        }
+    }
+
+    /// Malysheva 2.36–2.37: G·(1 − 3·s² + 2·s³)·Δp, a half at s = ½ and nothing from s = 1 on.
+    #[test]
+    fn leakage_of_a_worn_edge_fades_with_the_overlap() {
+        let valve = Valve43 {
+            lap_pa: 0.4,
+            lap_pb: 0.4,
+            lap_at: 0.4,
+            lap_bt: 0.4,
+            leakage_pb: Some(4e-12),
+            leakage_travel_pb: Some(0.2),
+            ..servo()
+        };
+        // p–b opens at −0.4; no other edge leaks
+        for (signal, share) in [(-0.4, 1.0), (-0.3, 0.5), (-0.2, 0.0), (0.0, 0.0), (0.3, 0.0)] {
+            let mut bench = mounted(&valve, signal);
+            bench.line(Valve43::P, 200e5, 0.0).line(Valve43::B, 50e5, 0.0).step();
+            let expected = 4e-12 * share * 150e5;
+            assert!((bench.flow(Valve43::B) - expected).abs() < 1e-17, "{signal}");
+            assert_eq!(bench.flow(Valve43::P), -bench.flow(Valve43::B));
+        }
     }
 
     #[test]
@@ -1078,11 +1233,14 @@ mod tests {
             dynamics in dynamics(),
             signal in -0.9..0.9f64, x in -0.9..0.9f64, v in -20.0..20.0f64, a in -1e4..1e4f64,
             leakage in prop_oneof![Just(0.0), 1e-13..1e-11f64],
+            travel in prop_oneof![Just(None), (0.05..1.5f64).prop_map(Some)],
+            metering in prop_oneof![Just(Metering::Linear), Just(Metering::Triangular)],
             centre in prop_oneof![Just(Centre::Closed), Just(Centre::Tandem), Just(Centre::Open)],
         ) {
             let valve = Valve43 {
                 lap_pa: laps[0], lap_pb: laps[1], lap_at: laps[2], lap_bt: laps[3],
-                dynamics, leakage, pilot_leakage: leakage, centre, gain_bt: 0.6, ..servo()
+                dynamics, leakage, pilot_leakage: leakage, centre, gain_bt: 0.6, metering,
+                leakage_travel_pa: travel, leakage_travel_bt: travel, ..servo()
             };
             let mount = || {
                 let mut bench = mounted(&valve, signal);

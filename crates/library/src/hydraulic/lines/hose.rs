@@ -4,7 +4,7 @@ use super::friction::{Bore, PipeFrictionModel};
 use super::line::pipe_physics;
 use super::pipe::{Pipe, PipeParameters};
 use fluxline_core::component;
-use fluxline_core::component::{BalanceRole, Environment, Law, Physics, Refusal, Step};
+use fluxline_core::component::{BalanceRole, Environment, Law, Physics, Refusal, Settle, Step};
 use fluxline_core::number::Num;
 
 /// A hose with two or more ends: a pipe whose wall yields.

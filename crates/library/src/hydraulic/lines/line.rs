@@ -3,7 +3,7 @@
 use super::friction::{Bore, PipeFrictionModel};
 use super::pipe::{Pipe, PipeParameters};
 use fluxline_core::component;
-use fluxline_core::component::{BalanceRole, Environment, Law, Physics, Refusal, Step};
+use fluxline_core::component::{BalanceRole, Environment, Law, Physics, Refusal, Settle, Step};
 use fluxline_core::number::Num;
 
 /// A pipe with two or more ends: waves, friction, column separation.
@@ -60,6 +60,15 @@ macro_rules! pipe_physics {
     () => {
         fn law<T: Num>(k: &Pipe<T>, law: &mut Law<'_, T>) {
             k.law(law);
+        }
+        fn show(k: &Pipe<f64>, settle: &mut Settle<'_>) {
+            k.show(settle);
+        }
+        fn is_discrete(k: &Pipe<f64>) -> bool {
+            k.is_discrete()
+        }
+        fn volumes(k: &Pipe<f64>) -> Vec<(usize, f64)> {
+            k.volumes()
         }
         fn start<T: Num>(k: &Pipe<T>, io: &mut Step<'_, T>) {
             k.start(io);

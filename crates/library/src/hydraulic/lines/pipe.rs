@@ -22,10 +22,14 @@
 //! next step on, and the oil that parts from it leaves a cavity that must be filled before pressure
 //! can rise again (discrete vapour cavity; Wylie and Streeter, Fluid Transients in Systems, 1993). Whether an end that a low wave reaches will part is for its neighbour to decide, so
 //! it shows the pressure of unbroken oil for the one step in which it parts.
+//!
+//! In the lumped view a pipe with τ < T and a wall without delay is a store with steady friction at its
+//! ends; its pressure may run below the vapour pressure p_v, which stands for a cavity of (p_v − p)·C,
+//! and then it shows p_v inside. All other pipes keep their delay and advance in main steps.
 
 use super::friction::{Bore, PipeFriction, PipeFrictionModel};
 use fluxline_core::Constants;
-use fluxline_core::component::{Environment, Law, Step};
+use fluxline_core::component::{Environment, Law, Settle, Step};
 use fluxline_core::fluid::Stiffness;
 use fluxline_core::number::{Mask, Num};
 use fluxline_core::wave::Store;
@@ -155,6 +159,27 @@ impl Pipe<f64> {
         self.store.history() + HEADER + self.ends * (self.block() + self.steps)
     }
 
+    /// True when it keeps its delay, or a wall that gives back late, also in the lumped view.
+    pub fn is_discrete(&self) -> bool {
+        !self.is_store
+    }
+
+    /// The volume of a lumped store.
+    pub fn volumes(&self) -> Vec<(usize, f64)> {
+        if self.is_store { vec![(PRESSURE, self.volume)] } else { Vec::new() }
+    }
+
+    /// Renews the cavity of a lumped store.
+    pub fn show(&self, settle: &mut Settle<'_>) {
+        if !self.is_store {
+            return;
+        }
+        let missing = (self.vapour_pressure - settle.state[PRESSURE]).max(0.0);
+        let capacitance = self.store_at(self.vapour_pressure).capacitance;
+        settle.memory[CAVITY] = missing * capacitance;
+        settle.count(CAVITATED, missing > 0.0);
+    }
+
     /// True when it is a lumped store.
     pub fn is_lumped(&self) -> bool {
         self.is_short
@@ -222,7 +247,7 @@ impl<T: Num> Pipe<T> {
 
     /// All efforts, and the rate of the mean pressure, of the pipe without wave travel.
     pub fn law(&self, law: &mut Law<'_, T>) {
-        let pressure = law.state[PRESSURE];
+        let pressure = law.state[PRESSURE].max(self.vapour_pressure);
         let per_arm = if self.is_store { 1.0 } else { 2.0 };
         let mut inflow = T::zero();
         for i in 0..law.flow.len() {

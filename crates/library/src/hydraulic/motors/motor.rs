@@ -1,9 +1,11 @@
 //! Hydraulic motors.
 
-use crate::hydraulic::pumps::machine::{Duty, Rotor, SPEED, ShaftMachine, with_losses};
+use crate::hydraulic::pumps::machine::{
+    Duty, Rotor, SPEED, ShaftMachine, count_limited_setting, with_losses,
+};
 use crate::hydraulic::pumps::shaft::shaft_machine;
 use fluxline_core::component;
-use fluxline_core::component::{BalanceRole, Environment, Law, Physics, Refusal, Step};
+use fluxline_core::component::{BalanceRole, Environment, Law, Physics, Refusal, Settle, Step};
 use fluxline_core::number::Num;
 
 with_losses! {

@@ -1,7 +1,7 @@
 //! Filter with bypass.
 
 use crate::hydraulic::flow::{Ends, FlowLaw, Restriction, opening};
-use fluxline_core::component::{Environment, Law, Physics, Refusal, Step};
+use fluxline_core::component::{Environment, Law, Physics, Refusal, Settle, Step};
 use fluxline_core::fluid::ATMOSPHERE;
 use fluxline_core::number::{Dual, Mask, Num};
 use fluxline_core::{Constants, component};
@@ -132,6 +132,11 @@ impl Physics for Filter {
         law.flow[Self::INLET] = -through;
         law.flow[Self::OUTLET] = through;
         law.output[Self::BYPASS_OPENING] = k.bypass_opening(drop);
+    }
+
+    fn show(_: &FilterConstants<f64>, settle: &mut Settle<'_>) {
+        let clogging = settle.input[Self::CLOGGING];
+        settle.count(Self::SATURATED, !(0.0..=MAX_CLOGGING).contains(&clogging));
     }
 
     #[inline]

@@ -1,7 +1,7 @@
 //! Orifice that a signal opens.
 
 use crate::hydraulic::flow::{Ends, Restriction, opening, sized};
-use fluxline_core::component::{Environment, Law, Physics, Refusal, Step};
+use fluxline_core::component::{Environment, Law, Physics, Refusal, Settle, Step};
 use fluxline_core::number::{Mask, Num};
 use fluxline_core::table::Table;
 use fluxline_core::{Constants, component};
@@ -79,6 +79,11 @@ impl Physics for VariableOrifice {
         law.flow[Self::INLET] = -through;
         law.flow[Self::OUTLET] = through;
         law.output[Self::OPENING] = share;
+    }
+
+    fn show(_: &VariableConstants<f64>, settle: &mut Settle<'_>) {
+        let signal = settle.input[Self::SIGNAL];
+        settle.count(Self::SATURATED, !(0.0..=1.0).contains(&signal));
     }
 
     #[inline]

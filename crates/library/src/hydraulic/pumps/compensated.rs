@@ -2,7 +2,8 @@
 
 use super::driven::driving_torque;
 use super::machine::{CAVITATED, Duty, LIMITED, Losses, Oil, SECOND, with_losses};
-use fluxline_core::component::{Environment, Law, Physics, Refusal, Step};
+use crate::stops::{hold_rate, settle_rate};
+use fluxline_core::component::{Environment, Law, Physics, Refusal, Settle, Step};
 use fluxline_core::number::{Mask, Num};
 use fluxline_core::{Constants, component};
 
@@ -202,14 +203,25 @@ impl Physics for PressureCompensatedPump {
         let drop = losses.flows(law, k.displacement * held * speed);
         law.flow[Self::LS] = T::zero();
         let reference = k.reference(law.input[Self::SET_PRESSURE], law.effort[Self::LS]);
-        let (valve_rate, rate) = k.rates(reference - law.effort[SECOND], valve, setting);
-        let outwards = (setting.le(k.min_setting) & rate.lt(T::zero()))
-            | (setting.ge(k.max_setting) & rate.gt(T::zero()));
-        law.rate[Self::SETTING] = T::select(outwards, T::zero(), rate);
+        let (valve_rate, rate) = k.rates(reference - law.effort[SECOND], valve, held);
+        let range = (k.min_setting, k.max_setting);
+        law.rate[Self::SETTING] = hold_rate(setting, rate, range);
         law.rate[Self::VALVE] = valve_rate;
         let torque = losses.friction(speed, drop) - k.displacement * held * drop;
         law.output[Self::SHAFT_TORQUE] = torque;
         law.output[Self::SHAFT_POWER] = torque * speed;
+    }
+
+    fn settles(_: &CompensatorConstants<f64>) -> bool {
+        true
+    }
+
+    fn settle(k: &CompensatorConstants<f64>, settle: &mut Settle<'_>) {
+        settle_rate(&mut settle.state[Self::SETTING], (k.min_setting, k.max_setting));
+    }
+
+    fn show(k: &CompensatorConstants<f64>, settle: &mut Settle<'_>) {
+        settle.count(LIMITED, settle.state[Self::SETTING] >= k.max_setting);
     }
 
     #[inline]

@@ -1,9 +1,10 @@
 //! Pumps whose speed is given.
 
 use super::machine::{
-    Duty, Losses, LossesNow, Oil, SECOND, direction, limited_setting, with_losses,
+    Duty, Losses, LossesNow, Oil, SECOND, count_limited_setting, direction, limited_setting,
+    with_losses,
 };
-use fluxline_core::component::{Environment, Law, Physics, Refusal, Step};
+use fluxline_core::component::{Environment, Law, Physics, Refusal, Settle, Step};
 use fluxline_core::number::Num;
 use fluxline_core::{Constants, component};
 
@@ -159,6 +160,9 @@ impl Physics for VariablePump {
         let setting = law.input[Self::SETTING].clamp(k.low, T::one());
         let speed = law.input[Self::SPEED];
         k.law(law, k.displacement * setting, speed);
+    }
+    fn show(k: &PumpConstants<f64>, settle: &mut Settle<'_>) {
+        count_limited_setting(settle, Self::SETTING, k.low);
     }
     #[inline]
     fn step<T: Num>(k: &PumpConstants<T>, io: &mut Step<'_, T>) {

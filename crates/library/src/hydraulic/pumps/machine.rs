@@ -10,7 +10,7 @@
 //! (thesis, University of Bath), section 2.4.5, here solved together with the line ends.
 
 use fluxline_core::Constants;
-use fluxline_core::component::{Law, Refusal, Step};
+use fluxline_core::component::{Law, Refusal, Settle, Step};
 use fluxline_core::number::{Mask, Num};
 
 /// Port that oil enters when the shaft turns forward.
@@ -561,4 +561,10 @@ pub fn limited_setting<T: Num>(io: &mut Step<'_, T>, setting: T, low: T) -> T {
         io.count(LIMITED, beyond);
     }
     setting.clamp(low, T::one())
+}
+
+/// Counts a setting beyond its limits after a step of the lumped view.
+pub fn count_limited_setting(settle: &mut Settle<'_>, input: usize, low: f64) {
+    let setting = settle.input[input];
+    settle.count(LIMITED, setting < low || setting > 1.0);
 }

@@ -1,8 +1,8 @@
 //! Pumps with a shaft to connect.
 
-use super::machine::{Duty, Rotor, SPEED, ShaftMachine, with_losses};
+use super::machine::{Duty, Rotor, SPEED, ShaftMachine, count_limited_setting, with_losses};
 use fluxline_core::component;
-use fluxline_core::component::{BalanceRole, Environment, Law, Physics, Refusal, Step};
+use fluxline_core::component::{BalanceRole, Environment, Law, Physics, Refusal, Settle, Step};
 use fluxline_core::number::Num;
 
 /// Physics of a machine with a shaft: which side, which duty, and its displacement.
@@ -30,6 +30,9 @@ macro_rules! shaft_machine {
                 $(displacement = displacement * law.input[Self::$setting].clamp(k.low, T::one());)?
                 k.law(law, displacement, $way);
             }
+            $(fn show(k: &ShaftMachine<f64>, settle: &mut Settle<'_>) {
+                count_limited_setting(settle, Self::$setting, k.low);
+            })?
             fn start<T: Num>(k: &ShaftMachine<T>, io: &mut Step<'_, T>) {
                 k.start(io, $way);
             }

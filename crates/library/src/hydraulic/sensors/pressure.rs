@@ -1,6 +1,6 @@
 //! Pressure sensors.
 
-use fluxline_core::component::{Environment, Law, NoConstants, Physics, Refusal, Step};
+use fluxline_core::component::{Environment, Law, NoConstants, Physics, Refusal, Settle, Step};
 use fluxline_core::number::Num;
 use fluxline_core::{Constants, component};
 
@@ -46,6 +46,12 @@ impl Physics for PressureSensor {
         let (pressure, filtered) = (law.effort[Self::PORT], law.state[Self::FILTERED]);
         law.rate[Self::FILTERED] = (pressure - filtered) * k.rate;
         law.output[Self::OUT] = if k.has_lag { filtered } else { pressure };
+    }
+
+    fn show(k: &SensorConstants<f64>, settle: &mut Settle<'_>) {
+        if !k.has_lag {
+            settle.state[Self::FILTERED] = settle.effort[Self::PORT];
+        }
     }
 
     fn start<T: Num>(_: &SensorConstants<T>, io: &mut Step<'_, T>) {

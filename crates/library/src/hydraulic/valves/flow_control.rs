@@ -1,7 +1,8 @@
 //! Two-way flow control valve.
 
 use crate::hydraulic::flow::{FlowLaw, Size, bar, increasing_root};
-use fluxline_core::component::{BalanceRole, Environment, Law, Physics, Refusal, Step};
+use crate::stops::{hold_motion, hold_rate, settle_motion, settle_rate};
+use fluxline_core::component::{BalanceRole, Environment, Law, Physics, Refusal, Settle, Step};
 use fluxline_core::number::{Dual, Num};
 use fluxline_core::{Constants, component};
 
@@ -121,6 +122,8 @@ pub struct FlowControlConstants<T> {
     flow_force: T,
     per_damping: T,
     max_compensator: T,
+    /// V.
+    volume: T,
     /// V/β, its inverse (0 without volume), and 3/(2T) of it.
     capacitance: T,
     per_capacitance: T,
@@ -230,6 +233,7 @@ impl Physics for FlowControlValve {
             flow_force,
             per_damping,
             max_compensator: self.max_compensator,
+            volume: self.chamber_volume,
             capacitance,
             per_capacitance: if capacitance > 0.0 { capacitance.recip() } else { 0.0 },
             storing: 0.75 * capacitance / half_step,
@@ -267,16 +271,28 @@ impl Physics for FlowControlValve {
         law.rate[Self::CHAMBER] = (inflow - outflow) * k.per_capacitance;
         let rate = k.compensator_rate(compensator, p_in - chamber, chamber - p_out);
         let state = law.state[Self::COMPENSATOR];
-        let held = (state.le(zero) & rate.lt(zero)) | (state.ge(k.max_compensator) & rate.gt(zero));
-        law.rate[Self::COMPENSATOR] = T::select(held, zero, rate);
+        law.rate[Self::COMPENSATOR] = hold_rate(state, rate, (zero, k.max_compensator));
         let asked = (law.input[Self::SIGNAL] - k.dead_band) * k.throttle_gain;
-        let acceleration = k.stiffness * (asked - kt) - k.damping * v;
-        let seated = kt.le(k.min_throttle) & v.le(zero) & acceleration.lt(zero);
-        law.rate[Self::THROTTLE] = T::select(seated, zero, v);
-        law.rate[Self::THROTTLE_RATE] =
-            T::select(seated, -(v * k.stiffness.sqrt() * 10.0), acceleration);
+        let acceleration = k.stiffness * (asked - throttle) - k.damping * v;
+        let (range, fade) = ((k.min_throttle, T::of(f64::MAX)), k.stiffness.sqrt() * 10.0);
+        (law.rate[Self::THROTTLE], law.rate[Self::THROTTLE_RATE]) =
+            hold_motion(kt, v, acceleration, range, fade);
         law.output[Self::CHAMBER_PRESSURE] = chamber;
         law.output[Self::FLOW] = outflow;
+    }
+
+    fn settles(_: &FlowControlConstants<f64>) -> bool {
+        true
+    }
+
+    fn settle(k: &FlowControlConstants<f64>, settle: &mut Settle<'_>) {
+        settle_rate(&mut settle.state[Self::COMPENSATOR], (0.0, k.max_compensator));
+        let range = (k.min_throttle, f64::MAX);
+        settle_motion(settle.state, [Self::THROTTLE, Self::THROTTLE_RATE], range);
+    }
+
+    fn volumes(k: &FlowControlConstants<f64>) -> Vec<(usize, f64)> {
+        if k.has_volume { vec![(Self::CHAMBER, k.volume)] } else { Vec::new() }
     }
 
     #[inline]

@@ -7,6 +7,7 @@ pub mod flow_control;
 pub mod reducing;
 pub mod relief;
 pub mod relief_spool;
+pub mod section_compensator;
 pub mod shuttle;
 pub mod unloading;
 
@@ -20,6 +21,7 @@ pub const TYPES: &[ComponentType] = &[
     ComponentType::of::<relief_spool::ReliefValveSpool>(),
     ComponentType::of::<unloading::UnloadingValve>(),
     ComponentType::of::<compensator::PressureCompensator>(),
+    ComponentType::of::<section_compensator::SectionCompensator>(),
     ComponentType::of::<counterbalance::CounterbalanceValve>(),
     ComponentType::of::<flow_control::FlowControlValve>(),
     ComponentType::of::<reducing::PressureReducingValve>(),

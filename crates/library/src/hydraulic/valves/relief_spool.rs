@@ -1,7 +1,8 @@
 //! Relief valve with the motion of its spool.
 
 use crate::hydraulic::flow::{Ends, Restriction, Size, opening};
-use fluxline_core::component::{Environment, Law, Physics, Refusal, Step};
+use crate::stops::{hold_motion, settle_motion};
+use fluxline_core::component::{Environment, Law, Physics, Refusal, Settle, Step};
 use fluxline_core::number::{Dual, Mask, Num};
 use fluxline_core::{Constants, component};
 use std::f64::consts::PI;
@@ -134,20 +135,29 @@ impl Physics for ReliefValveSpool {
         let drop = law.effort[Self::INLET] - law.effort[Self::OUTLET];
         let cracking = law.input[Self::CRACKING_PRESSURE].max(T::zero());
         let (x, v) = (law.state[Self::LIFT], law.state[Self::VELOCITY]);
-        let a = k.acceleration(drop, cracking, x, v);
+        let a = k.acceleration(drop, cracking, x.clamp(T::zero(), k.stroke), v);
         // Pressed against a stop: what velocity is left dies out ten times faster than the spring
         // could turn it.
-        let zero = T::zero();
-        let seated = x.le(zero) & v.le(zero) & a.lt(zero);
-        let lifted = x.ge(k.stroke) & v.ge(zero) & a.gt(zero);
-        let held = seated | lifted;
-        law.rate[Self::LIFT] = T::select(held, zero, v);
-        law.rate[Self::VELOCITY] = T::select(held, -(v * k.stiffness.sqrt() * 10.0), a);
+        let fade = k.stiffness.sqrt() * 10.0;
+        (law.rate[Self::LIFT], law.rate[Self::VELOCITY]) =
+            hold_motion(x, v, a, (T::zero(), k.stroke), fade);
         let share = opening(x * k.per_stroke);
         let through = k.restriction.flow(share, drop, viscosity);
         law.flow[Self::INLET] = -through;
         law.flow[Self::OUTLET] = through;
         law.output[Self::OPENING] = share;
+    }
+
+    fn settles(_: &SpoolConstants<f64>) -> bool {
+        true
+    }
+
+    fn settle(k: &SpoolConstants<f64>, settle: &mut Settle<'_>) {
+        settle_motion(settle.state, [Self::LIFT, Self::VELOCITY], (0.0, k.stroke));
+    }
+
+    fn show(k: &SpoolConstants<f64>, settle: &mut Settle<'_>) {
+        settle.count(Self::STOPPED, settle.state[Self::LIFT] >= k.stroke);
     }
 
     #[inline]

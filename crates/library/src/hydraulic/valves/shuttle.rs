@@ -1,7 +1,7 @@
 //! Shuttle valve.
 
 use crate::hydraulic::flow::{Ends, Restriction, increasing_root, opening, sized};
-use fluxline_core::component::{Environment, Law, Physics, Refusal, Step};
+use fluxline_core::component::{Environment, Law, Physics, Refusal, Settle, Step};
 use fluxline_core::number::{Dual, Mask, Num};
 use fluxline_core::{Constants, component};
 
@@ -128,6 +128,10 @@ impl Physics for ShuttleValve {
         law.flow[Self::B] = -qb;
         law.flow[Self::OUTLET] = qa + qb;
         law.output[Self::POSITION] = x;
+    }
+
+    fn show(_: &ShuttleConstants<f64>, settle: &mut Settle<'_>) {
+        settle.memory[Self::BALL] = settle.output[Self::POSITION];
     }
 
     #[inline]

@@ -1,7 +1,7 @@
 //! Unloading valve.
 
 use crate::hydraulic::flow::{Control, Follower, Lag, bar, sized};
-use fluxline_core::component::{Environment, Law, Physics, Refusal, Step};
+use fluxline_core::component::{Environment, Law, Physics, Refusal, Settle, Step};
 use fluxline_core::number::{Mask, Num};
 use fluxline_core::{Constants, component};
 
@@ -47,6 +47,10 @@ sized! {
         latched: Memory,
     }
 }
+
+// A lag never quite arrives: 1 % counts as open or shut.
+const OPEN: f64 = 0.99;
+const SHUT: f64 = 0.01;
 
 /// Constants of [`UnloadingValve`].
 #[derive(Clone, Copy, Debug, Constants)]
@@ -103,6 +107,19 @@ impl Physics for UnloadingValve {
         law.flow[Self::PILOT] = T::zero();
     }
 
+    fn settles(_: &UnloadingConstants<f64>) -> bool {
+        true
+    }
+
+    fn settle(_: &UnloadingConstants<f64>, settle: &mut Settle<'_>) {
+        let position = settle.state[Self::POSITION];
+        if position > OPEN {
+            settle.memory[Self::LATCHED] = 1.0;
+        } else if position < SHUT {
+            settle.memory[Self::LATCHED] = 0.0;
+        }
+    }
+
     #[inline]
     fn step<T: Num>(k: &UnloadingConstants<T>, io: &mut Step<'_, T>) {
         let control = k.control(
@@ -114,8 +131,7 @@ impl Physics for UnloadingValve {
         let opening = k.valve.step(io, ports, control, Self::POSITION);
         io.set_flow(Self::PILOT, T::zero());
         io.set_output(Self::OPENING, opening);
-        // A lag never quite arrives: 1 % counts as open or shut.
-        let (open, shut) = (opening.gt(T::of(0.99)), opening.lt(T::of(0.01)));
+        let (open, shut) = (opening.gt(T::of(OPEN)), opening.lt(T::of(SHUT)));
         if (open | shut).any() {
             let latched = T::select(shut, T::zero(), io.memory(Self::LATCHED));
             io.set_memory(Self::LATCHED, T::select(open, T::one(), latched));

@@ -1,6 +1,6 @@
 //! Gas accumulator.
 
-use fluxline_core::component::{BalanceRole, Environment, Law, Physics, Refusal, Step};
+use fluxline_core::component::{BalanceRole, Environment, Law, Physics, Refusal, Settle, Step};
 use fluxline_core::number::{Mask, Num};
 use fluxline_core::{Constants, component};
 
@@ -193,6 +193,12 @@ impl Physics for Accumulator {
         law.effort[Self::PORT] = pressure + k.resistance(flow) * flow;
         law.rate[Self::OIL_VOLUME] = flow;
         law.output[Self::GAS_PRESSURE] = k.gas(law.state[Self::OIL_VOLUME]).0;
+    }
+
+    fn show(k: &AccumulatorConstants<f64>, settle: &mut Settle<'_>) {
+        let volume = settle.state[Self::OIL_VOLUME];
+        settle.count(Self::STOPPED, volume < 0.0 || volume > k.full_volume);
+        settle.count(Self::CAVITATED, volume < k.vapour_volume);
     }
 
     fn start<T: Num>(k: &AccumulatorConstants<T>, io: &mut Step<'_, T>) {

@@ -1,6 +1,6 @@
 //! Plain oil volume.
 
-use fluxline_core::component::{BalanceRole, Environment, Law, Physics, Refusal, Step};
+use fluxline_core::component::{BalanceRole, Environment, Law, Physics, Refusal, Settle, Step};
 use fluxline_core::fluid::Stiffness;
 use fluxline_core::number::Num;
 use fluxline_core::wave::Store;
@@ -12,7 +12,9 @@ use fluxline_core::{Constants, component};
 ///
 /// As a delay line of one step: Z = N·β·T/(2·V·(1−α)), with the parasitic inertia β·T²/V. Where the
 /// bulk modulus depends on pressure, Z follows it and the waves are corrected. Below the vapour
-/// pressure a cavity opens; no oil is lost. Pollmeier (thesis, University of Bath), section 2.3.3.
+/// pressure a cavity opens; no oil is lost. In the lumped view a state p below the vapour pressure p_v
+/// stands for a cavity of V_c = (p_v − p)·V/β, and ports show p_v. Pollmeier (thesis, University of
+/// Bath), section 2.3.3.
 #[component("hydraulic.volume", c, constants = VolumeConstants, also = "hopsan:HydraulicVolumeMultiPort")]
 pub struct Volume {
     /// connections, any number
@@ -74,10 +76,20 @@ impl Physics for Volume {
     }
 
     fn law<T: Num>(k: &VolumeConstants<T>, law: &mut Law<'_, T>) {
-        let pressure = law.state[Self::PRESSURE];
-        law.effort.fill(pressure);
+        let shown = law.state[Self::PRESSURE].max(k.vapour_pressure);
+        law.effort.fill(shown);
         let inflow = law.flow.iter().fold(T::zero(), |sum, &q| sum + q);
-        law.rate[Self::PRESSURE] = k.stiffness.at(pressure) / k.volume * inflow;
+        law.rate[Self::PRESSURE] = k.stiffness.at(shown) / k.volume * inflow;
+    }
+
+    fn show(k: &VolumeConstants<f64>, settle: &mut Settle<'_>) {
+        let missing = (k.vapour_pressure - settle.state[Self::PRESSURE]).max(0.0);
+        settle.memory[Self::CAVITY] = missing * k.volume / k.stiffness.at(k.vapour_pressure);
+        settle.count(Self::CAVITATED, missing > 0.0);
+    }
+
+    fn volumes(k: &VolumeConstants<f64>) -> Vec<(usize, f64)> {
+        vec![(Self::PRESSURE, k.volume)]
     }
 
     fn start<T: Num>(k: &VolumeConstants<T>, io: &mut Step<'_, T>) {
