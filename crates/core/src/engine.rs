@@ -169,6 +169,7 @@ pub struct RateGroup {
 
 impl RateGroup {
     /// Makes outputs and port variables visible to those who read them as signals.
+    #[inline]
     pub fn publish(&self, state: &mut State<f64>) {
         for &(from, to) in &self.published {
             state.signals[to as usize] = state.signals[from as usize];
@@ -177,17 +178,15 @@ impl RateGroup {
             state.signals[*to as usize] = slot.read(state);
         }
     }
-    fn signals(&self, state: &mut State<f64>, clock: &Clock, stepper: &mut impl Stepper) {
-        stepper.step(&self.s, state, clock);
-    }
-    fn waves(&self, state: &mut State<f64>, clock: &Clock, stepper: &mut impl Stepper) {
-        stepper.step(&self.c, state, clock);
+    #[inline(always)]
+    fn signals_and_waves(&self, state: &mut State<f64>, clock: &Clock, stepper: &mut impl Stepper) {
+        stepper.step([&self.s, &self.c], state, clock);
     }
     fn flows(&self, state: &mut State<f64>, clock: &Clock, stepper: &mut impl Stepper) {
         for junction in &self.junctions {
             junction.gather(&mut state.bonds, clock.dt);
         }
-        stepper.step(&self.q, state, clock);
+        stepper.step([&self.q], state, clock);
         for junction in &self.junctions {
             junction.scatter(&mut state.bonds);
         }
@@ -196,17 +195,29 @@ impl RateGroup {
 
 /// How the groups of a phase are stepped: all at once, or in a way that looks on.
 trait Stepper {
-    fn step(&mut self, groups: &[Box<dyn Group<f64>>], state: &mut State<f64>, clock: &Clock);
+    fn step<const N: usize>(
+        &mut self,
+        phases: [&[Box<dyn Group<f64>>]; N],
+        state: &mut State<f64>,
+        clock: &Clock,
+    );
 }
 
 struct AllAtOnce;
 
 impl Stepper for AllAtOnce {
     #[inline(always)]
-    fn step(&mut self, groups: &[Box<dyn Group<f64>>], state: &mut State<f64>, clock: &Clock) {
+    fn step<const N: usize>(
+        &mut self,
+        phases: [&[Box<dyn Group<f64>>]; N],
+        state: &mut State<f64>,
+        clock: &Clock,
+    ) {
         let mut arena = Arena::new(state, clock);
-        for group in groups {
-            group.step(&mut arena);
+        for groups in phases {
+            for group in groups {
+                group.step(&mut arena);
+            }
         }
     }
 }
@@ -215,8 +226,13 @@ impl Stepper for AllAtOnce {
 struct EachGroup<F>(F);
 
 impl<F: FnMut(&dyn Group<f64>, &mut State<f64>, &Clock)> Stepper for EachGroup<F> {
-    fn step(&mut self, groups: &[Box<dyn Group<f64>>], state: &mut State<f64>, clock: &Clock) {
-        for group in groups {
+    fn step<const N: usize>(
+        &mut self,
+        phases: [&[Box<dyn Group<f64>>]; N],
+        state: &mut State<f64>,
+        clock: &Clock,
+    ) {
+        for group in phases.into_iter().flatten() {
             (self.0)(group.as_ref(), state, clock);
         }
     }
@@ -247,9 +263,9 @@ fn step_between(
     let time = if frozen { plan.start } else { end };
     let clock = Clock { time, dt: plan.step, tick };
     main.publish(state);
-    main.signals(state, &clock, stepper);
-    main.waves(state, &clock, stepper);
-    for (rate, fast) in plan.rates.iter().enumerate().skip(1) {
+    main.signals_and_waves(state, &clock, stepper);
+    for rate in 1..plan.rates.len() {
+        let fast = &plan.rates[rate];
         let n = fast.divisor;
         let dt = plan.step / f64::from(n);
         tally.border_flow[rate].fill(0.0);
@@ -258,8 +274,7 @@ fn step_between(
             let tick = (tick - 1) * u64::from(n) + u64::from(sub) + 1;
             let clock = Clock { time, dt, tick };
             fast.publish(state);
-            fast.signals(state, &clock, stepper);
-            fast.waves(state, &clock, stepper);
+            fast.signals_and_waves(state, &clock, stepper);
             fast.flows(state, &clock, stepper);
             for (sum, &bond) in tally.border_flow[rate].iter_mut().zip(&fast.borders) {
                 *sum += state.bonds[bond as usize].flow;

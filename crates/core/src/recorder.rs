@@ -103,13 +103,47 @@ impl From<&Slot> for Column {
     }
 }
 
+/// What is recorded from each array of the state, with its place in a row.
+#[derive(Debug, Default)]
+struct Columns {
+    width: usize,
+    arrays: [Vec<(Column, usize)>; 4],
+}
+
+impl Columns {
+    fn new(variables: &[Variable]) -> Self {
+        let mut columns = Self { width: variables.len() + 1, ..Self::default() };
+        for (i, variable) in variables.iter().enumerate() {
+            let column = Column::from(&variable.slot);
+            columns.arrays[column.array].push((column, i + 1));
+        }
+        columns
+    }
+
+    /// Fills a row; false when a number is not finite.
+    fn read(&self, state: &State<f64>, row: &mut [f64]) -> bool {
+        let arrays =
+            [numbers(&state.bonds), &state.signals, &state.states, &state.line_temperature];
+        // The largest magnitude as an integer, which orders infinity and NaN above all numbers.
+        let mut largest = 0;
+        for (columns, array) in self.arrays.iter().zip(arrays) {
+            for (column, place) in columns {
+                let value = array.get(column.at).map_or(f64::NAN, |value| column.sign * value);
+                largest = largest.max(value.abs().to_bits());
+                row[*place] = value;
+            }
+        }
+        largest < f64::INFINITY.to_bits()
+    }
+}
+
 /// Recorded variables and their rows.
 pub struct Recorder<'a> {
     /// What is recorded.
     pub variables: Vec<Variable>,
     /// Which steps.
     pub sampling: Sampling,
-    columns: Vec<Column>,
+    columns: Columns,
     /// Room for all rows; those recorded come first.
     rows: Vec<f64>,
     used: usize,
@@ -130,7 +164,7 @@ impl<'a> Recorder<'a> {
         let mut rows = Vec::new();
         rows.resize(if in_memory { size } else { 0 }, f64::NAN);
         Self {
-            columns: variables.iter().map(|variable| Column::from(&variable.slot)).collect(),
+            columns: Columns::new(&variables),
             rows,
             used: 0,
             in_memory,
@@ -193,25 +227,16 @@ impl<'a> Recorder<'a> {
     /// Records a row; false when it holds something that is not a number, which is not recorded.
     pub fn record(&mut self, time: f64, state: &State<f64>) -> bool {
         // Kept rows are written where they stay.
-        let at = self.used;
-        if self.in_memory && self.rows.len() < at + self.columns.len() + 1 {
-            self.rows.resize(at + self.columns.len() + 1, 0.0);
+        let kept = self.used..self.used + self.columns.width;
+        if self.in_memory && self.rows.len() < kept.end {
+            self.rows.resize(kept.end, 0.0);
         }
         let row = match self.in_memory {
-            true => &mut self.rows[at..at + self.columns.len() + 1],
+            true => &mut self.rows[kept],
             false => &mut self.row[..],
         };
         row[0] = time;
-        let arrays =
-            [numbers(&state.bonds), &state.signals, &state.states, &state.line_temperature];
-        // The largest magnitude as an integer, which orders infinity and NaN above all numbers.
-        let mut largest = 0;
-        for (column, place) in self.columns.iter().zip(&mut row[1..]) {
-            let value = arrays[column.array % 4].get(column.at).copied().unwrap_or(f64::NAN);
-            largest = largest.max(value.abs().to_bits());
-            *place = column.sign * value;
-        }
-        if largest >= f64::INFINITY.to_bits() {
+        if !self.columns.read(state, row) {
             return false;
         }
         if let Some(sink) = &mut self.sink
@@ -221,7 +246,7 @@ impl<'a> Recorder<'a> {
             self.failure = Some(error);
         }
         if self.in_memory {
-            self.used += self.columns.len() + 1;
+            self.used += self.columns.width;
         }
         self.recorded += 1;
         true

@@ -110,7 +110,32 @@ impl SecondOrder {
                 constant - linear + square,
             ]
         };
-        let (b, a) = (bilinear(b), bilinear(a));
+        self.advance(io, bilinear(b), bilinear(a), u, (low, high))
+    }
+
+    /// 1/(a₂·s² + a₁·s + a₀) without limits, in the same order of operations.
+    #[inline(always)]
+    pub fn under<T: Num>(self, io: &mut Step<'_, T>, a: [T; 3], u: T) -> T {
+        let t = io.dt;
+        let (constant, linear, square) = (a[0] * t * t, a[1] * 2.0 * t, a[2] * 4.0);
+        let a = [
+            constant + linear + square,
+            a[0] * 2.0 * t * t - a[2] * 8.0,
+            constant - linear + square,
+        ];
+        let b = [t * t, 2.0 * t * t, t * t].map(T::of);
+        self.advance(io, b, a, u, (T::of(-UNLIMITED), T::of(UNLIMITED)))
+    }
+
+    #[inline(always)]
+    fn advance<T: Num>(
+        self,
+        io: &mut Step<'_, T>,
+        b: [T; 3],
+        a: [T; 3],
+        u: T,
+        (low, high): (T, T),
+    ) -> T {
         let [u1, u2, y1, y2] = std::array::from_fn(|i| io.memory(self.0 + i));
         let y = a[0].recip() * (b[0] * u + b[1] * u1 + b[2] * u2 - a[1] * y1 - a[2] * y2);
         let y = limit(y, low, high);
