@@ -83,5 +83,7 @@ fn waves_and_the_lumped_view_agree_as_the_step_goes_to_zero() {
             "{name:<32} {:>9.2e} {:>9.2e} {:>9.2e} {order:>6.2}  {}",
             errors[0].0, errors[1].0, errors[2].0, errors[2].1
         );
+        assert!(order > 0.9, "{name}: order {order}");
+        assert!(errors[2].0 < 5e-3, "{name}: {:?}", errors[2]);
     }
 }

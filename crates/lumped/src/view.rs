@@ -493,7 +493,9 @@ impl<'p> View<'p> {
                 for (row, &(a, b)) in cluster.equal.iter().enumerate() {
                     let difference = gradients[a as usize] - gradients[b as usize];
                     solver.residual[row] = difference.value;
-                    solver.scale[row] = gradients[a as usize].value.abs().max(1e-300);
+                    let size =
+                        gradients[a as usize].value.abs() + gradients[b as usize].value.abs();
+                    solver.scale[row] = size.max(1e-300);
                     for column in first..count.min(first + DIRECTIONS) {
                         solver.factors.matrix()[row * count + column] =
                             difference.slope[column - first];
