@@ -629,3 +629,122 @@ impl Faults {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::component::{Environment, GroupOf, NoConstants, Physics, Refusal};
+    use fluxline_macros::component;
+
+    /// Adds what its ports carry to its memory, and hands the sum on.
+    #[component("test.adder", q)]
+    struct Adder {
+        /// many
+        #[port(many)]
+        ends: Hydraulic,
+        /// g — gain [–]
+        #[input(default = 1)]
+        gain: f64,
+        /// Σ — sum [–]
+        #[output]
+        total: Output,
+        /// Σ — sum so far [–]
+        #[memory]
+        sum: Memory,
+    }
+
+    impl Physics for Adder {
+        const HAS_LAW: bool = false;
+        fn prepare(&self, _: &Environment) -> Result<NoConstants<f64>, Refusal> {
+            Ok(NoConstants::new())
+        }
+        fn history(_: &NoConstants<f64>) -> usize {
+            2
+        }
+        fn step<T: Num>(_: &NoConstants<T>, io: &mut Step<'_, T>) {
+            for i in 0..io.port_count() {
+                let sum = io.memory(Self::SUM) + io.wave(i) * io.input(Self::GAIN);
+                io.set_memory(Self::SUM, sum);
+                io.set_flow(i, sum);
+            }
+            let last = io.history_len() - 1;
+            io.history()[last] = io.memory(Self::SUM);
+            let total = io.history_at(last);
+            io.set_output(Self::TOTAL, total);
+        }
+    }
+
+    fn state(bonds: usize) -> State<f64> {
+        State {
+            bonds: (1..=bonds).map(|i| Bond::at_rest(i as f64)).collect(),
+            signals: vec![2.0, 3.0, 0.0, 0.0],
+            states: vec![0.0; 6],
+            viscosity: Vec::new(),
+            line_temperature: Vec::new(),
+            delivered_temperature: Vec::new(),
+            time: 0.0,
+            step: 0,
+            rest_steps: 0,
+            faults: Faults::default(),
+        }
+    }
+
+    const CLOCK: Clock = Clock { time: 0.0, dt: 1.0, tick: 1 };
+
+    fn pair() -> GroupOf<Adder, f64> {
+        let mut group = GroupOf::<Adder, f64>::default();
+        assert!(group.push(NoConstants::new(), Wiring::new(0, &[0, 2], &[0], 2..3, 0..3)));
+        assert!(group.push(NoConstants::new(), Wiring::new(1, &[1], &[1], 3..4, 3..6)));
+        group
+    }
+
+    #[test]
+    fn members_see_their_own_numbers_and_no_others() {
+        use crate::component::Group;
+        let (group, mut state) = (pair(), state(3));
+        let group: &dyn Group<f64> = &group;
+        group.step(&mut Arena::new(&mut state, &CLOCK));
+        assert_eq!(state.signals, [2.0, 3.0, 8.0, 6.0]);
+        assert_eq!(state.states, [8.0, 0.0, 8.0, 6.0, 0.0, 6.0]);
+        assert_eq!([0, 1, 2].map(|i| state.bonds[i].flow), [2.0, 6.0, 8.0]);
+        group.step_one(1, &mut state, CLOCK);
+        assert_eq!(state.signals, [2.0, 3.0, 8.0, 12.0]);
+        // A member that is not there is not stepped.
+        group.step_one(2, &mut state, CLOCK);
+        assert_eq!(state.faults, Faults::default());
+    }
+
+    #[test]
+    #[should_panic(expected = "a state of another plan")]
+    fn a_state_that_is_too_small_is_refused() {
+        use crate::component::Group;
+        let group = pair();
+        let group: &dyn Group<f64> = &group;
+        group.step(&mut Arena::new(&mut state(2), &CLOCK));
+    }
+
+    #[test]
+    #[should_panic(expected = "a state of another plan")]
+    fn one_component_refuses_a_state_that_is_too_small() {
+        view::<Adder, f64>(&Wiring::new(0, &[0], &[9], 2..3, 0..3), &mut state(3), CLOCK);
+    }
+
+    #[test]
+    fn wiring_that_does_not_fit_the_declaration_is_refused() {
+        let mut group = GroupOf::<Adder, f64>::default();
+        for wiring in [
+            Wiring::new(0, &[0], &[], 2..3, 0..3),
+            Wiring::new(0, &[0], &[0], 2..2, 0..3),
+            Wiring::new(0, &[0], &[0], 2..3, 0..0),
+        ] {
+            assert!(!group.push(NoConstants::new(), wiring));
+        }
+    }
+
+    #[test]
+    #[should_panic(expected = "number 1 of 1 that the component declares")]
+    fn a_port_that_is_not_there_is_refused() {
+        let wiring = Wiring::new(0, &[0], &[0], 2..3, 0..3);
+        view::<Adder, f64>(&wiring, &mut state(3), CLOCK).wave(1);
+    }
+}
