@@ -56,6 +56,10 @@ pub enum Command {
     Describe(Describe),
     /// Explain an error code
     Explain(Explain),
+    /// Tell how stiff a circuit is: eigenvalues, stable steps, small volumes
+    Stiffness(Stiffness),
+    /// Compare solvers: error against a converged reference, time, steps
+    CompareSolvers(Box<CompareSolvers>),
     /// Measure how fast a circuit runs
     Bench(Bench),
     /// Repeat a published case and compare
@@ -205,6 +209,85 @@ pub struct Validate {
     /// The validation file
     #[arg(value_name = "FILE.hvc")]
     pub file: PathBuf,
+    /// Print the result as JSON, and nothing else, on standard output
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = EXIT_CODES)]
+pub struct Stiffness {
+    /// The circuit file
+    #[arg(value_name = "FILE")]
+    pub file: PathBuf,
+    /// Simulate to this time first, such as "0.2 s"
+    #[arg(long, value_name = "TIME", conflicts_with_all = ["steady", "over"])]
+    pub at: Option<String>,
+    /// Let the circuit come to rest first
+    #[arg(long, conflicts_with = "over")]
+    pub steady: bool,
+    /// Look at so many points of time, spread evenly over the run
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(2..=100_000))]
+    pub over: Option<u32>,
+    /// List all modes, also slow ones
+    #[arg(long)]
+    pub all: bool,
+    /// Draw the eigenvalues; with --over, how the limits move
+    #[arg(long, value_name = "FILE.svg|png")]
+    pub plot: Option<PathBuf>,
+    /// Set a parameter: --set "relief.cracking_pressure=140 bar"
+    #[arg(long, value_name = "NAME=VALUE")]
+    pub set: Vec<String>,
+    /// Print the result as JSON, and nothing else, on standard output
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = EXIT_CODES)]
+pub struct CompareSolvers {
+    /// The circuit file
+    #[arg(value_name = "FILE")]
+    pub file: PathBuf,
+    /// The solvers: tlm, euler, heun, modified-heun, rk4, sdirk2, rosenbrock, bdf, adaptive-explicit
+    #[arg(long, value_name = "LIST", default_value = "tlm,rk4,sdirk2,rosenbrock")]
+    pub solvers: String,
+    /// Steps of solvers with a fixed one: "1 us, 10 us"; ten times, one and a tenth of the file's
+    /// unless given
+    #[arg(long, value_name = "LIST", default_value = "", hide_default_value = true)]
+    pub steps: String,
+    /// Tolerances of solvers that choose their steps
+    #[arg(long, value_name = "LIST", default_value = "1e-3,1e-4,1e-5,1e-6")]
+    pub tolerances: String,
+    /// What lumped solvers do with small volumes, each in turn: integrate, pds, advpds, algebraic,
+    /// singular-perturbation
+    #[arg(long, value_name = "LIST", default_value = "integrate")]
+    pub small_volumes: String,
+    /// What is taken for the truth, as "rk4@1 us" or rosenbrock@1e-9; the tightest of two independent
+    /// solvers unless given
+    #[arg(long, value_name = "SOLVER@STEP")]
+    pub reference: Option<String>,
+    /// What speed-ups are relative to, as "rk4@1 us", "rk4+advpds@0.1 ms"; the slowest unless given
+    #[arg(long, value_name = "SOLVER@STEP")]
+    pub baseline: Option<String>,
+    /// Compare these variables in place of those that the file plots; `*` stands for any characters
+    #[arg(long, value_name = "PATTERN", num_args = 1..)]
+    pub variables: Vec<String>,
+    /// Time at the end, such as "3 s"
+    #[arg(long, value_name = "TIME")]
+    pub stop: Option<String>,
+    /// Give up a run that takes longer
+    #[arg(long, value_name = "TIME", default_value = "60 s")]
+    pub patience: String,
+    /// Set a parameter: --set "relief.cracking_pressure=140 bar"
+    #[arg(long, value_name = "NAME=VALUE")]
+    pub set: Vec<String>,
+    /// Draw errors over times
+    #[arg(long, value_name = "FILE.svg|png")]
+    pub plot: Option<PathBuf>,
+    /// Write all figures to a CSV file
+    #[arg(long, value_name = "FILE")]
+    pub csv: Option<PathBuf>,
     /// Print the result as JSON, and nothing else, on standard output
     #[arg(long)]
     pub json: bool,

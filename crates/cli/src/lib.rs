@@ -36,8 +36,10 @@ pub mod import;
 pub mod report;
 pub mod reproduce;
 mod session;
+pub mod stiffness;
 pub mod terminal_plot;
 pub mod verdict;
+pub mod work_precision;
 
 use fluxline_core::circuit::Registry;
 
@@ -49,5 +51,5 @@ pub fn registry() -> Registry {
 
 pub use commands::main;
 pub use session::{
-    Chosen, Completed, Engine, Extremes, Failure, Quiet, Recording, Session, Watcher,
+    Chosen, Completed, Engine, Extremes, Failure, Quiet, Recording, Session, Solver, Watcher,
 };

@@ -301,6 +301,17 @@ impl Session {
         problems.into_result(Chosen { variables, sampling })
     }
 
+    /// The variables that patterns ask for; without any, those that are recorded by default.
+    pub fn variables(&self, patterns: &[Pattern]) -> Result<Vec<Variable>, Diagnostics> {
+        let plan = self.plan();
+        let (variables, unused) = choose(plan, patterns);
+        let problems: Diagnostics = unused
+            .into_iter()
+            .map(|pattern| unmatched(Code::UnknownVariable, pattern, &plan.variables))
+            .collect();
+        problems.into_result(variables)
+    }
+
     /// Whether a variable is a signal, whose unit is that of whatever it stands for.
     pub fn is_signal(&self, variable: &str) -> bool {
         let variables = &self.plan().variables;
@@ -407,6 +418,33 @@ impl Session {
             wall,
             sink_failure: held.failure.take(),
             rows: held.released,
+        }
+    }
+
+    /// The state to begin with: the start values, or the state of rest where the file or the caller
+    /// asks for it.
+    pub fn beginning(&self, at_rest: bool) -> Result<(State<f64>, Option<Rest>), Diagnostic> {
+        let (plan, run) = (self.plan(), &self.circuit.run);
+        let mut state = plan.initial.clone();
+        if !at_rest && run.begin != Begin::Rest {
+            return Ok((state, None));
+        }
+        let rest = come_to_rest(plan, &mut state, run.rest_limit, run.rest_tolerance, || true);
+        match rest.reached {
+            true => Ok((state, Some(rest))),
+            false => Err(self.not_at_rest(&rest)),
+        }
+    }
+
+    /// Runs on from a state to a time, or to the first step after it, without recording. A run that
+    /// fails gives its error.
+    pub fn advance(&mut self, state: State<f64>, until: f64) -> Result<State<f64>, Diagnostic> {
+        self.circuit.run.stop = until;
+        let nothing = Chosen { variables: Vec::new(), sampling: Sampling::Even(2) };
+        let completed = self.run(nothing, Some(state), Vec::new(), &mut Quiet);
+        match completed.failure {
+            None => Ok(completed.state),
+            Some(failure) => Err(failure),
         }
     }
 
@@ -772,6 +810,7 @@ fn likely_names(text: &str, variables: &Variables) -> Option<String> {
 fn unmatched(code: Code, pattern: &Pattern, variables: &Variables) -> Diagnostic {
     let what = match code {
         Code::UnknownPlotVariable => "to plot",
+        Code::UnknownVariable => "to compare",
         _ => "to record",
     };
     let problem =

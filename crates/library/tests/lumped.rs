@@ -141,6 +141,8 @@ impl Alone {
             (_, "angle") => noise.between(-2.0, 2.0),
             ("Pa", _) => noise.between(1e6, 3e7),
             ("m", "lift") => noise.between(1e-5, 1e-3),
+            // within its stroke
+            ("m", "x") if self.declaration.name == "hydraulic.piston" => noise.between(0.01, 0.2),
             ("m", _) => noise.between(-0.2, 0.2),
             ("m^3/(s*sqrt(Pa))", _) => noise.between(1e-7, 9e-7),
             ("m^3/(s^2*sqrt(Pa))", _) => noise.between(-1e-6, 1e-6),
@@ -481,6 +483,8 @@ fn states_at_a_stop_stay_there_while_pushed() {
         ("hydraulic.valve_2_2", Some(("hysteresis", 0.1)), 0, 0.0, -1.0, (0, -5.0)),
         ("hydraulic.relief_valve_spool", None, 0, 0.0, -1.0, (0, 1e9)),
         ("hydraulic.flow_control_valve", None, 2, 1e-7, -1.0, (0, -5.0)),
+        ("hydraulic.piston", None, 0, 0.0, -1.0, (0, 1e9)),
+        ("hydraulic.section_compensator", None, 0, 0.0, -1.0, (0, 0.0)),
         ("hydraulic.pressure_compensated_pump", None, 0, 0.0, -1.0, (1, 0.0)),
         ("rotational.clutch", None, 0, 100.0, 1.0, (0, 1.0)),
     ];

@@ -7,7 +7,6 @@
 //! sparse derivatives. Lines that keep their delay and blocks with memory advance in main steps.
 
 mod build;
-mod dense;
 mod frame;
 mod layout;
 pub mod machine;

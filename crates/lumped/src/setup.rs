@@ -8,11 +8,11 @@ use fluxline_ode::modes::{ExplicitMethod, Modes};
 use fluxline_ode::small::{
     Fast, InnerMethod, Reduced, Reference, Settings, SmallState, SmallVolumes, small_states,
 };
-use fluxline_ode::{Method, Options, System};
+use fluxline_ode::{Method, Options, System, Trouble};
 use fluxline_units::{Dimension, Quantity};
 
 /// Volumes are small when they settle in this part of a step.
-const SMALL: f64 = 0.2;
+pub const SMALL: f64 = 0.2;
 /// A named volume that takes longer than this part of the fastest other motion is not small.
 const NOT_SMALL: f64 = 0.3;
 /// Circuits with more states are not looked at by their eigenvalues.
@@ -73,14 +73,11 @@ pub fn explicit(method: Method) -> Option<ExplicitMethod> {
     }
 }
 
-/// The modes of a system at a point; none when it is too large or they cannot be found.
-pub fn modes_at(system: &mut dyn System, time: f64, x: &[f64]) -> Option<Modes> {
+/// ∂f/∂x of a system at a point, row by row.
+pub fn dense_jacobian(system: &mut dyn System, time: f64, x: &[f64]) -> Result<Vec<f64>, Trouble> {
     let size = system.size();
-    if size == 0 || size > MOST_MODES {
-        return None;
-    }
     let mut values = vec![0.0; system.pattern().len()];
-    system.jacobian(time, x, &mut values).ok()?;
+    system.jacobian(time, x, &mut values)?;
     let mut dense = vec![0.0; size * size];
     let pattern = system.pattern();
     for column in 0..size {
@@ -88,6 +85,16 @@ pub fn modes_at(system: &mut dyn System, time: f64, x: &[f64]) -> Option<Modes> 
             dense[pattern.rows()[place] * size + column] = values[place];
         }
     }
+    Ok(dense)
+}
+
+/// The modes of a system at a point; none when it is too large or they cannot be found.
+pub fn modes_at(system: &mut dyn System, time: f64, x: &[f64]) -> Option<Modes> {
+    let size = system.size();
+    if size == 0 || size > MOST_MODES {
+        return None;
+    }
+    let dense = dense_jacobian(system, time, x).ok()?;
     let nominal: Vec<f64> = (0..size).map(|i| system.nominal(i)).collect();
     Modes::new(&dense, &nominal).ok()
 }

@@ -159,6 +159,8 @@ pub enum NoModes {
     NotFinite(usize, usize),
     /// The QR iteration did not end.
     NoConvergence,
+    /// States that are to take their steady values have none.
+    Singular,
 }
 
 /// The modes of a system at a point.
@@ -167,6 +169,8 @@ pub struct Modes {
     modes: Vec<Mode>,
     /// The Jacobian in nominal sizes.
     scaled: DMatrix<f64>,
+    /// Which state each of its rows is.
+    states: Vec<usize>,
 }
 
 impl Modes {
@@ -191,12 +195,46 @@ impl Modes {
                 }
             }
         }
+        let states: Vec<usize> = (0..size).collect();
+        Self::of(scaled, states)
+    }
+
+    fn of(scaled: DMatrix<f64>, states: Vec<usize>) -> Result<Self, NoModes> {
         let mut modes = Vec::new();
         for block in mutual_blocks(&scaled) {
             modes_of_block(&scaled, &block, &mut modes)?;
         }
         modes.sort_by(|a, b| b.natural_frequency().total_cmp(&a.natural_frequency()));
-        Ok(Self { modes, scaled })
+        for (state, _) in modes.iter_mut().flat_map(|mode| &mut mode.participation) {
+            *state = states[*state];
+        }
+        Ok(Self { modes, scaled, states })
+    }
+
+    /// The modes that are left when some states follow the others at once, always in their steady
+    /// state: those of J_ss − J_sf·J_ff⁻¹·J_fs, with s for the states that stay and f for the fast
+    /// ones (Åman, thesis, Lappeenranta University of Technology, 2011, section 2.1; Kokotović, Khalil
+    /// and O'Reilly, Singular Perturbation Methods in Control, chapter 2). States keep their numbers.
+    pub fn without(&self, fast: &[usize]) -> Result<Self, NoModes> {
+        let (fast, slow): (Vec<usize>, Vec<usize>) =
+            (0..self.states.len()).partition(|&i| fast.contains(&self.states[i]));
+        if fast.is_empty() {
+            return Ok(self.clone());
+        }
+        if slow.is_empty() {
+            return Self::new(&[], &[]);
+        }
+        let part = |rows: &[usize], columns: &[usize]| {
+            DMatrix::from_fn(rows.len(), columns.len(), |i, j| self.scaled[(rows[i], columns[j])])
+        };
+        let follow = part(&fast, &fast).lu().solve(&part(&fast, &slow)).ok_or(NoModes::Singular)?;
+        let scaled = part(&slow, &slow) - part(&slow, &fast) * follow;
+        if let Some(at) = scaled.iter().position(|entry| !entry.is_finite()) {
+            // Stored column by column.
+            let (row, column) = (slow[at % slow.len()], slow[at / slow.len()]);
+            return Err(NoModes::NotFinite(self.states[row], self.states[column]));
+        }
+        Self::of(scaled, slow.into_iter().map(|i| self.states[i]).collect())
     }
 
     /// The modes, the largest |λ| first.

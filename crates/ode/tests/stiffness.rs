@@ -196,3 +196,31 @@ fn a_matrix_that_is_none_is_refused() {
     assert_eq!(Modes::new(&jacobian, &[1.0, 1.0]).unwrap_err(), NoModes::NotFinite(0, 1));
     assert!(Modes::new(&[], &[]).unwrap().condition_number().is_none());
 }
+
+/// A fast volume between a supply and a slow one, J = [[−(a+b)/ε, b/ε], [b, −(b+c)]]: in its steady
+/// state it passes on through a and b in series, so that −c − a·b/(a+b) is left whatever ε is.
+#[test]
+fn without_a_fast_volume_its_two_throttles_act_in_series() {
+    let (a, b, c) = (3.0, 5.0, 0.7);
+    for small in [1e-1, 1e-5, 1e-9] {
+        let jacobian = [-(a + b) / small, b / small, b, -(b + c)];
+        let modes = Modes::new(&jacobian, &[1e5, 1e5]).unwrap();
+        let left = modes.without(&[0]).unwrap();
+        assert_eq!(left.modes().len(), 1);
+        let mode = &left.modes()[0];
+        assert!((-mode.real / (c + a * b / (a + b)) - 1.0).abs() < 1e-14);
+        // The second state keeps its number, also when more is taken away.
+        assert_eq!(mode.participation, [(1, 1.0)]);
+        assert_eq!(left.without(&[0]).unwrap().modes(), left.modes());
+        assert!(left.without(&[1]).unwrap().modes().is_empty());
+        // The slow mode of the whole tends to it as ε.
+        let slow = modes.modes()[1].real;
+        assert!((slow / mode.real - 1.0).abs() < small, "{slow} {}", mode.real);
+    }
+}
+
+#[test]
+fn a_state_without_a_steady_value_cannot_be_taken_away() {
+    let modes = Modes::new(&[0.0, 1.0, 0.0, -1.0], &[1.0, 1.0]).unwrap();
+    assert_eq!(modes.without(&[0]).unwrap_err(), NoModes::Singular);
+}

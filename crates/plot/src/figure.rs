@@ -55,6 +55,8 @@ pub enum SeriesStyle {
     Steps,
     /// Dots, not joined: measurements.
     Points,
+    /// Straight lines with a dot on every sample, for few samples that each stand for something.
+    Marked,
 }
 
 /// One curve. NaN, infinite and absurd values (beyond ±1e300) are gaps.

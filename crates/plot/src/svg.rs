@@ -494,6 +494,9 @@ fn draw_series(
             dots.extend(run);
             continue;
         }
+        if series.style == SeriesStyle::Marked {
+            dots.extend(&run);
+        }
         let run = thin(&run, 1.0);
         match (series.style, run.len()) {
             (_, 1) => dots.extend(run),

@@ -158,6 +158,15 @@ fn nothing_to_show_is_said_so() {
 }
 
 #[test]
+fn a_marked_series_has_a_line_and_a_dot_on_every_sample() {
+    let series = Series::new("s", vec![0.0, 1.0, 2.0], vec![0.0, 3.0, 1.0]);
+    let dots = |style| one(series.clone().style(style)).to_svg(400, 200).matches("<circle").count();
+    assert_eq!((dots(SeriesStyle::Marked), dots(SeriesStyle::Line)), (3, 0));
+    let marked = one(series.style(SeriesStyle::Marked)).to_svg(400, 200);
+    assert!(marked.contains("stroke-width=\"1.6\""), "{marked}");
+}
+
+#[test]
 fn a_crowd_of_series_is_named_as_far_as_there_is_room() {
     let mut panel = Panel::new("p");
     for i in 0..80 {
@@ -187,7 +196,8 @@ proptest! {
         x_log: bool, y_log: bool,
         limits in prop::option::of((any_value(), any_value())),
         style in prop_oneof![
-            Just(SeriesStyle::Line), Just(SeriesStyle::Steps), Just(SeriesStyle::Points)
+            Just(SeriesStyle::Line), Just(SeriesStyle::Steps), Just(SeriesStyle::Points),
+            Just(SeriesStyle::Marked)
         ],
         name in ".*", width in 0u32..2000, height in 0u32..2000, panels in 0usize..4,
     ) {

@@ -3,6 +3,7 @@
 mod bench;
 mod check;
 mod compare;
+mod compare_solvers;
 mod convert;
 mod describe;
 mod explain;
@@ -11,13 +12,18 @@ mod new;
 mod plot;
 mod reproduce;
 mod run;
+mod stiffness;
 mod validate;
 
 use crate::args::{Cli, Color, Command};
 use crate::session::Failure;
 use clap::Parser;
-use fluxline_diagnostics::{Diagnostic, Diagnostics, SourceMap};
+use fluxline_diagnostics::{Code, Diagnostic, Diagnostics, SourceMap};
+use fluxline_formats::results::{OutputFile, write_problem};
+use fluxline_plot::Figure;
+use fluxline_units::{Dimension, Quantity};
 use std::io::{self, IsTerminal, Write};
+use std::path::Path;
 use std::process::ExitCode;
 
 /// The whole command: reads the arguments of the process, does what they say.
@@ -35,6 +41,8 @@ pub fn main() -> ExitCode {
         Command::List(args) => list::run(&console, &args),
         Command::Describe(args) => describe::run(&console, &args),
         Command::Explain(args) => explain::run(&console, &args),
+        Command::Stiffness(args) => stiffness::run(&console, &args),
+        Command::CompareSolvers(args) => compare_solvers::run(&console, &args),
         Command::Bench(args) => bench::run(&console, &args),
         Command::Reproduce(args) => reproduce::run(&console, &args),
     };
@@ -111,4 +119,36 @@ impl Console {
     pub fn json(&self, value: &serde_json::Value) {
         self.print(&format!("{value:#}\n"));
     }
+}
+
+/// A time that an option gives, such as "3 ms", in s.
+pub(crate) fn parse_time(option: &str, text: &str) -> Result<f64, Diagnostic> {
+    let example = "give a number with a unit of time, such as \"3 ms\"";
+    let quantity = Quantity::parse(text).map_err(|error| {
+        let message = format!("`{option} {text}`: {error}");
+        Diagnostic::error(Code::UnparsableQuantity, message).help(example)
+    })?;
+    if quantity.dimension != Dimension::TIME {
+        let message = format!("`{option}` is a time, but \"{text}\" is none");
+        return Err(Diagnostic::error(Code::WrongDimension, message).help(example));
+    }
+    Ok(quantity.value)
+}
+
+/// Draws a figure into an SVG or PNG file.
+pub(crate) fn draw(figure: &Figure, path: &Path) -> Result<(), Diagnostic> {
+    let is_png = run::image_format(path)?;
+    let (width, height) = figure.natural_size();
+    // One diagram alone may be higher than one of many.
+    let height = height.max(420);
+    let image = match is_png {
+        true => figure.to_png(width, height, 2.0).map_err(io::Error::other),
+        false => Ok(figure.to_svg(width, height).into_bytes()),
+    };
+    let write = |image: Vec<u8>| {
+        let mut file = OutputFile::create(path)?;
+        file.write_all(&image)?;
+        file.finish()
+    };
+    image.and_then(write).map_err(|error| write_problem(path, &error))
 }

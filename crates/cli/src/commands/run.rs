@@ -57,6 +57,11 @@ fn open(args: &Run) -> Result<Session, Failure> {
     ];
     let mut overrides: Vec<Override> =
         given.iter().filter_map(|(name, text)| Some(Override::new(name, text.as_ref()?))).collect();
+    // Near zero errors are measured in changes that matter; the default is ten times the relative one.
+    if let Some(Ok(tolerance)) = args.tolerance.as_ref().map(|text| text.trim().parse::<f64>()) {
+        let absolute = format!("{:e}", 10.0 * tolerance);
+        overrides.push(Override::new("solver.absolute_tolerance", &absolute));
+    }
     overrides.extend(args.set.iter().map(|text| Override::parse(text)));
     Session::open(&args.file, &overrides)
 }

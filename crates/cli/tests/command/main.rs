@@ -2,10 +2,13 @@
 
 mod bench;
 mod catalogue;
+mod compare_solvers;
 mod failures;
 mod hopsan;
 mod plots;
 mod results;
+mod solvers;
 mod starter;
 mod states;
+mod stiffness;
 mod verdict;

@@ -25,6 +25,12 @@ choice! {
     }
 }
 
+impl Default for FlowLaw {
+    fn default() -> Self {
+        Self::TwoRegime
+    }
+}
+
 impl FlowLaw {
     /// q for a drop Δp. `conductance` is K = q/√Δp when turbulent, `critical` is K·Δp₀ with Δp₀ the
     /// drop of transition; both may be zero conductance without harm.
@@ -165,6 +171,8 @@ pub struct Size {
     pub discharge: f64,
     /// Re_tr.
     pub transition_reynolds: f64,
+    /// Flow below the transition.
+    pub law: FlowLaw,
 }
 
 impl Size {
@@ -195,13 +203,13 @@ impl Size {
         )? {
             let opening = opening_at_nominal(drop)?;
             let nu = fluid.viscosity_at(fluid.temperature, ATMOSPHERE);
-            let k = conductance_at(flow, drop, transition * nu * nu) / opening;
+            let k = conductance_at(self.law, flow, drop, transition * nu * nu) / opening;
             let text = format!("{} at {}", litres(flow), bar(drop));
             ways.push(("nominal_flow", text, k));
         }
         match ways[..] {
             [(_, _, conductance)] => {
-                Ok(Restriction { conductance, transition, law: FlowLaw::TwoRegime })
+                Ok(Restriction { conductance, transition, law: self.law })
             }
             [] => Err(Refusal::new(
                 "nominal_flow",
@@ -219,16 +227,17 @@ impl Size {
 }
 
 /// K that passes a flow at a drop, laminar or turbulent.
-fn conductance_at(flow: f64, drop: f64, critical: f64) -> f64 {
+fn conductance_at(law: FlowLaw, flow: f64, drop: f64, critical: f64) -> f64 {
     let turbulent = flow / drop.sqrt();
-    if turbulent * drop >= critical {
+    let own = law.critical(critical);
+    if law == FlowLaw::Turbulent || turbulent * drop >= own {
         return turbulent;
     }
     // Flow grows with K from below the turbulent K, so the K wanted lies above it.
-    let (mut low, mut high) = (turbulent, critical / drop);
+    let (mut low, mut high) = (turbulent, own / drop);
     for _ in 0..80 {
         let middle = 0.5 * (low + high);
-        if FlowLaw::TwoRegime.flow(middle, critical, drop) < flow {
+        if law.flow(middle, critical, drop) < flow {
             low = middle;
         } else {
             high = middle;
@@ -301,6 +310,9 @@ macro_rules! sized {
             /// Re_tr — Reynolds number of the transition to turbulence [–]
             #[parameter(default = 1000, min = ">0")]
             pub transition_reynolds: f64,
+            /// – — flow below the transition to turbulence: two_regime, turbulent, merritt or ellman [–]
+            #[parameter(default = "two_regime")]
+            pub law: $crate::hydraulic::flow::FlowLaw,
         }
         impl $name {
             fn size(&self) -> $crate::hydraulic::flow::Size {
@@ -312,6 +324,7 @@ macro_rules! sized {
                     nominal_pressure_drop: self.nominal_pressure_drop,
                     discharge: self.discharge,
                     transition_reynolds: self.transition_reynolds,
+                    law: self.law,
                 }
             }
         }

@@ -102,9 +102,9 @@ pub struct NoiseConstants<T> {
 memoryless!(RandomLevels: LevelConstants, events);
 memoryless!(Noise: NoiseConstants, events);
 
-/// The next draw; there have been draws before t = 0, too.
-fn next_draw(time: f64, frequency: f64) -> f64 {
-    next_in_period(time, (0.0, 1.0 / frequency), f64::NEG_INFINITY, &[0.0])
+/// The next draw; there have been draws before the start, too.
+fn next_draw(time: f64, start: f64, frequency: f64) -> f64 {
+    next_in_period(time, (start, 1.0 / frequency), f64::NEG_INFINITY, &[0.0])
 }
 
 impl RandomLevels {
@@ -117,7 +117,7 @@ impl RandomLevels {
         })
     }
     fn event_after(k: &LevelConstants<f64>, time: f64) -> f64 {
-        next_draw(time, k.frequency)
+        next_draw(time, k.start, k.frequency)
     }
     #[inline(always)]
     fn value<T: Num>(k: &LevelConstants<T>, time: f64, u: impl Fn(usize) -> T) -> T {
@@ -137,7 +137,7 @@ impl Noise {
         })
     }
     fn event_after(k: &NoiseConstants<f64>, time: f64) -> f64 {
-        next_draw(time, k.frequency)
+        next_draw(time, 0.0, k.frequency)
     }
     #[inline(always)]
     fn value<T: Num>(k: &NoiseConstants<T>, time: f64, u: impl Fn(usize) -> T) -> T {

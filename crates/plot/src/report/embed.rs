@@ -113,7 +113,8 @@ impl Data {
             }
         };
         let style = match series.style {
-            SeriesStyle::Line => "line",
+            // The interactive plot shows samples under the pointer.
+            SeriesStyle::Line | SeriesStyle::Marked => "line",
             SeriesStyle::Steps => "steps",
             SeriesStyle::Points => "points",
         };

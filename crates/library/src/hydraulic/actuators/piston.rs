@@ -1,5 +1,6 @@
 //! Piston with its load.
 
+use crate::stops::{hold_motion, settle_motion};
 use fluxline_core::component::{BalanceRole, Environment, Law, Physics, Refusal, Settle, Step};
 use fluxline_core::number::{Mask, Num};
 use fluxline_core::{Constants, component};
@@ -54,6 +55,9 @@ pub struct Piston {
     stopped: Memory,
 }
 
+/// Rate at which velocity against a stop dies out, 1/s.
+const FADE: f64 = 1e3;
+
 /// Constants of [`Piston`].
 #[derive(Clone, Copy, Debug, Constants)]
 pub struct PistonConstants<T> {
@@ -102,22 +106,20 @@ impl Physics for Piston {
         let zero = T::zero();
         let (x, v) = (law.state[Self::X], law.state[Self::V]);
         let a = k.acceleration(law.effort[Self::PORT], law.input[Self::LOAD], x, v);
-        // Pressed against a stop it rests there; `settle` takes what velocity it came with.
-        let held =
-            (x.le(zero) & v.le(zero) & a.lt(zero)) | (x.ge(k.stroke) & v.ge(zero) & a.gt(zero));
-        let v = T::select(held, zero, v);
+        // what velocity is left at a stop fades faster than anything else moves here
+        let fade = k.friction * k.inverse_mass + FADE;
+        let (v, a) = hold_motion(x, v, a, (zero, k.stroke), fade);
         law.rate[Self::X] = v;
-        law.rate[Self::V] = T::select(held, zero, a);
+        law.rate[Self::V] = a;
         law.flow[Self::PORT] = -(k.area * v);
     }
 
+    fn settles(_: &PistonConstants<f64>) -> bool {
+        true
+    }
+
     fn settle(k: &PistonConstants<f64>, settle: &mut Settle<'_>) {
-        let (x, v) = (settle.state[Self::X], settle.state[Self::V]);
-        let outwards = (x <= 0.0 && v < 0.0) || (x >= k.stroke && v > 0.0);
-        if outwards {
-            settle.state[Self::X] = x.clamp(0.0, k.stroke);
-            settle.state[Self::V] = 0.0;
-        }
+        settle_motion(settle.state, [Self::X, Self::V], (0.0, k.stroke));
     }
 
     #[inline]

@@ -1,6 +1,6 @@
 //! Sharp-edged orifice, laminar and turbulent.
 
-use crate::hydraulic::flow::{Ends, FlowLaw, Restriction, sized};
+use crate::hydraulic::flow::{Ends, Restriction, sized};
 use fluxline_core::component;
 use fluxline_core::component::{Environment, Law, Physics, Refusal, Step};
 use fluxline_core::number::Num;
@@ -25,16 +25,12 @@ sized! {
         /// downstream side
         #[port(also = "P2")]
         outlet: Hydraulic,
-        /// – — flow below the transition to turbulence [–]
-        #[parameter(default = "two_regime")]
-        pub law: FlowLaw,
     }
 }
 
 impl Physics for Orifice {
     fn prepare(&self, environment: &Environment) -> Result<Restriction<f64>, Refusal> {
-        let restriction = self.size().restriction(environment.fluid, |_| Ok(1.0))?;
-        Ok(Restriction { law: self.law, ..restriction })
+        self.size().restriction(environment.fluid, |_| Ok(1.0))
     }
 
     fn law<T: Num>(k: &Restriction<T>, law: &mut Law<'_, T>) {
@@ -57,6 +53,7 @@ impl Physics for Orifice {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::hydraulic::flow::FlowLaw;
     use crate::hydraulic::flow::testing::*;
     use fluxline_core::testing::{Bench, Surroundings};
     use proptest::prelude::*;

@@ -1,6 +1,7 @@
 //! Semi-empirical pressure compensator of a valve section.
 
 use crate::hydraulic::flow::{Control, Ends, FlowLaw, Size, bar};
+use crate::stops::{hold_rate, settle_rate};
 use fluxline_core::component::{Environment, Law, Physics, Refusal, Settle, Step};
 use fluxline_core::number::{Dual, Num};
 use fluxline_core::{Constants, component};
@@ -152,8 +153,7 @@ impl Physics for SectionCompensator {
         let state = law.state[Self::COEFFICIENT];
         let coefficient = state.clamp(zero, k.max_coefficient);
         let rate = k.rate(coefficient, inlet - outlet, outlet, load);
-        let held = (state.le(zero) & rate.lt(zero)) | (state.ge(k.max_coefficient) & rate.gt(zero));
-        law.rate[Self::COEFFICIENT] = T::select(held, zero, rate);
+        law.rate[Self::COEFFICIENT] = hold_rate(state, rate, (zero, k.max_coefficient));
         let critical = k.transition * viscosity * viscosity;
         let through = k.law.flow(coefficient, critical, inlet - outlet);
         law.flow[Self::INLET] = -through;
@@ -161,9 +161,12 @@ impl Physics for SectionCompensator {
         law.output[Self::FLOW] = through;
     }
 
+    fn settles(_: &SectionConstants<f64>) -> bool {
+        true
+    }
+
     fn settle(k: &SectionConstants<f64>, settle: &mut Settle<'_>) {
-        let state = &mut settle.state[Self::COEFFICIENT];
-        *state = state.clamp(0.0, k.max_coefficient);
+        settle_rate(&mut settle.state[Self::COEFFICIENT], (0.0, k.max_coefficient));
     }
 
     #[inline]
