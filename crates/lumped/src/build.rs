@@ -83,7 +83,7 @@ pub fn parts(plan: &Plan) -> Result<Parts, Diagnostic> {
         for (phase, groups) in phases {
             for (group, members) in groups.iter().enumerate() {
                 for member in 0..members.len() {
-                    let component = members.wiring(member).component as usize;
+                    let component = members.wiring(member).component() as usize;
                     laws[component] = Some(members.lumped(member));
                     homes[component] = Some(Home {
                         rate: rate as u32,
