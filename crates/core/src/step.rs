@@ -6,10 +6,10 @@
 //! engine. What makes it sound:
 //!
 //! 1. A [`Wiring`] is written by [`Wiring::new`] only, and never changes. Its record and its
-//!    [`Reach`] are computed there together: no index of the record lies beyond the reach.
+//!    `Reach` are computed there together: no index of the record lies beyond the reach.
 //! 2. A [`Step`] is made only from a record whose shape fits the component type (as many ports,
 //!    inputs, outputs and states as it declares) and after the reach was found to lie within the
-//!    state: by [`view`] for one component, by [`Members::each`] for a group.
+//!    state: by [`view`] for one component, by `Members::each` for a group.
 //! 3. A [`Step`] borrows the state mutably for as long as it lives, so that the arrays keep their
 //!    place and size and nobody else looks at them. It hands out references one at a time, each
 //!    bound to a borrow of the [`Step`] itself.
@@ -638,13 +638,14 @@ mod tests {
 
     /// Adds what its ports carry to its memory, and hands the sum on.
     #[component("test.adder", q)]
+    #[expect(dead_code, reason = "laws read inputs by their place")]
     struct Adder {
         /// many
         #[port(many)]
         ends: Hydraulic,
         /// g — gain [–]
         #[input(default = 1)]
-        gain: f64,
+        pub gain: f64,
         /// Σ — sum [–]
         #[output]
         total: Output,
