@@ -235,7 +235,9 @@ impl Session {
         let mut choice = None;
         let engine = match circuit.run.step_control {
             _ if circuit.solver.method != SolverKind::Tlm => {
-                problems.take(lumped(&circuit, plan)).map(|(engine, why, warnings)| {
+                let engine =
+                    lumped(&circuit, plan).map_err(|problem| at_its_component(&circuit, problem));
+                problems.take(engine).map(|(engine, why, warnings)| {
                     problems.absorb(warnings);
                     choice = why;
                     engine
@@ -598,6 +600,16 @@ impl Session {
                 "look at what drives the component, or reduce the step",
             ),
         }
+    }
+}
+
+/// Points at the component that a problem names.
+fn at_its_component(circuit: &Circuit, problem: Diagnostic) -> Diagnostic {
+    let name = problem.place().and_then(|place| place.component.clone());
+    let own = circuit.components.iter().find(|one| Some(&one.name) == name.as_ref());
+    match problem.primary() {
+        None => problem.at_if(own.and_then(|one| one.span), "here"),
+        Some(_) => problem,
     }
 }
 

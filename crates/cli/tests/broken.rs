@@ -215,6 +215,53 @@ enum Otherwise {
 
 use Otherwise::{Command as Run, Reserved, Test};
 
+/// A tolerance that the shortest step cannot meet.
+const TOLERANCE: &str = r#"title = "A tolerance that the shortest step cannot meet"
+
+[run]
+step = "1 ms"
+
+[solver]
+method = "rosenbrock"
+relative_tolerance = 1e-10
+min_step = "0.2 ms"
+
+[components.supply]
+type = "hydraulic.pressure_source"
+pressure = "100 bar"
+
+[components.first]
+type = "hydraulic.orifice"
+diameter = "2 mm"
+
+[components.pilot]
+type = "hydraulic.volume"
+volume = "1 cm^3"
+
+[components.second]
+type = "hydraulic.orifice"
+diameter = "1 mm"
+
+[components.tank]
+type = "hydraulic.tank"
+
+[[connect]]
+from = "supply.port"
+to = "first.inlet"
+
+[[connect]]
+from = "first.outlet"
+to = "pilot.port"
+
+[[connect]]
+from = "pilot.port"
+to = "second.inlet"
+
+[[connect]]
+from = "second.outlet"
+to = "tank.port"
+"#;
+
 const OTHERWISE: &[(Code, Otherwise)] = &[
     (Code::Diverged, Run(&["run", "runaway.toml"], 1)),
     (
@@ -231,6 +278,7 @@ const OTHERWISE: &[(Code, Otherwise)] = &[
         Run(&["run", "suction.toml", "--set", "run.begin=rest", "--set", "pump.flow=5 l/min"], 1),
     ),
     (Code::StepControlFailed, Reserved),
+    (Code::SolverFailed, Run(&["run", "tolerance.toml"], 1)),
     (Code::CannotRead, Run(&["check", "missing.toml"], 3)),
     (Code::CannotWrite, Run(&["run", "cylinder.toml", "--csv", "nowhere/a.csv"], 3)),
     (Code::DiskFull, Test("command::results::a_full_disk_ends_the_run_and_says_so")),
@@ -316,6 +364,7 @@ fn every_code_is_provoked_by_some_test() {
     bench.write("cylinder.toml", CYLINDER);
     bench.write("suction.toml", SUCTION);
     bench.write("runaway.toml", RUNAWAY);
+    bench.write("tolerance.toml", TOLERANCE);
     bench.write("result.csv", "time,pressure\n0,1\n1,2\n");
     let (code, said) = bench.run(&["run", "cylinder.toml", "--save-state", "state", "--quiet"]);
     assert_eq!(code, 0, "{said}");

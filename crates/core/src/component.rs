@@ -10,9 +10,13 @@ use crate::declare::{Causality, Declaration, Value};
 use crate::fluid::Fluid;
 use crate::lanes::Packing;
 use crate::lumped::{LawOf, Lumped};
-use crate::number::{Mask, Num};
-use crate::state::{Bond, Faults, State};
+use crate::number::Num;
+use crate::state::State;
+use crate::step::{Arena, Members};
 use std::any::Any;
+use std::ops::Range;
+
+pub use crate::step::{Step, Wiring, view};
 
 /// What the `#[component]` attribute writes for a component.
 pub trait Declared: Sized + Send + Sync + 'static {
@@ -68,6 +72,16 @@ pub struct Environment<'a> {
     pub places: &'a [usize],
     /// How lumped lines are filtered.
     pub filter: Filter,
+    /// Which inputs signals drive; where nothing is known, any of them may change.
+    pub driven: &'a [bool],
+}
+
+impl Environment<'_> {
+    /// True when no signal drives any of these inputs: what follows from them is constant, and
+    /// their values are those of the component's parameters.
+    pub fn holds(&self, inputs: &[usize]) -> bool {
+        inputs.iter().all(|&input| self.driven.get(input) == Some(&false))
+    }
 }
 
 /// Filter of lumped lines, which damps their parasitic resonance.
@@ -307,209 +321,6 @@ impl Settle<'_> {
     }
 }
 
-/// A component's view of the state during a step.
-pub struct Step<'a, T> {
-    pub(crate) bonds: &'a mut [Bond<T>],
-    pub(crate) signals: &'a mut [T],
-    pub(crate) states: &'a mut [T],
-    pub(crate) viscosity: &'a [T],
-    pub(crate) ports: &'a [u32],
-    pub(crate) inputs: &'a [u32],
-    pub(crate) output_offset: usize,
-    pub(crate) state_count: usize,
-    pub(crate) memory_count: usize,
-    pub(crate) faults: &'a mut Faults,
-    pub(crate) component: u32,
-    /// Time at the end of this step, s.
-    pub time: f64,
-    /// Length of this step, s.
-    pub dt: f64,
-    /// Number of this step, from 1; start values are step 0.
-    pub tick: u64,
-}
-
-impl<'a, T: Num> Step<'a, T> {
-    /// Number of bonds at the ports.
-    #[inline(always)]
-    pub fn port_count(&self) -> usize {
-        self.ports.len()
-    }
-    #[inline(always)]
-    fn bond(&self, port: usize) -> &Bond<T> {
-        &self.bonds[self.ports[port] as usize]
-    }
-    /// The line end at a port, to change several of its numbers.
-    #[inline(always)]
-    pub fn bond_mut(&mut self, port: usize) -> &mut Bond<T> {
-        &mut self.bonds[self.ports[port] as usize]
-    }
-    /// Wave at a port.
-    #[inline(always)]
-    pub fn wave(&self, port: usize) -> T {
-        self.bond(port).wave
-    }
-    /// Impedance at a port.
-    #[inline(always)]
-    pub fn impedance(&self, port: usize) -> T {
-        self.bond(port).impedance
-    }
-    /// Dry friction at a port.
-    #[inline(always)]
-    pub fn dry(&self, port: usize) -> T {
-        self.bond(port).dry
-    }
-    /// Flow out of a Q-component into its line (into a C-component).
-    #[inline(always)]
-    pub fn flow(&self, port: usize) -> T {
-        self.bond(port).flow
-    }
-    /// Effort at a port.
-    #[inline(always)]
-    pub fn effort(&self, port: usize) -> T {
-        self.bond(port).effort
-    }
-    /// Position at a mechanical port.
-    #[inline(always)]
-    pub fn displacement(&self, port: usize) -> T {
-        self.bond(port).displacement
-    }
-    /// Kinematic viscosity of the oil at a port, m²/s.
-    #[inline(always)]
-    pub fn viscosity(&self, port: usize) -> T {
-        self.viscosity[self.ports[port] as usize]
-    }
-    /// A Q-component's result at a port without dry friction: flow, and the effort that follows.
-    #[inline(always)]
-    pub fn set_flow(&mut self, port: usize, flow: T) {
-        let bond = self.bond_mut(port);
-        bond.flow = flow;
-        bond.effort = bond.wave + bond.impedance * flow;
-    }
-    /// A Q-component's result at a mechanical port: velocity, position and force.
-    #[inline(always)]
-    pub fn set_motion(&mut self, port: usize, velocity: T, displacement: T, effort: T) {
-        let bond = self.bond_mut(port);
-        bond.flow = velocity;
-        bond.displacement = displacement;
-        bond.effort = effort;
-    }
-    /// A C-component's result at a port.
-    #[inline(always)]
-    pub fn set_wave(&mut self, port: usize, wave: T, impedance: T) {
-        let bond = self.bond_mut(port);
-        bond.wave = wave;
-        bond.impedance = impedance;
-    }
-    /// Starts a C-port with a given effort at rest (or with the flow that a Q-component started).
-    #[inline(always)]
-    pub fn start_effort(&mut self, port: usize, effort: T, impedance: T) {
-        let bond = self.bond_mut(port);
-        bond.impedance = impedance;
-        bond.effort = effort;
-        bond.wave = effort - impedance * bond.flow;
-    }
-    /// An input: the parameter's value, or the signal that drives it.
-    #[inline(always)]
-    pub fn input(&self, index: usize) -> T {
-        self.signals[self.inputs[index] as usize]
-    }
-    /// An output as last written.
-    #[inline(always)]
-    pub fn output(&self, index: usize) -> T {
-        self.signals[self.output_offset + index]
-    }
-    /// Writes an output.
-    #[inline(always)]
-    pub fn set_output(&mut self, index: usize, value: T) {
-        self.signals[self.output_offset + index] = value;
-    }
-    /// A state.
-    #[inline(always)]
-    pub fn state(&self, index: usize) -> T {
-        self.states[index]
-    }
-    /// Writes a state.
-    #[inline(always)]
-    pub fn set_state(&mut self, index: usize, value: T) {
-        self.states[index] = value;
-    }
-    /// Rate of a state at the last step.
-    #[inline(always)]
-    pub fn rate(&self, index: usize) -> T {
-        self.states[self.state_count + index]
-    }
-    /// Writes the rate of a state.
-    #[inline(always)]
-    pub fn set_rate(&mut self, index: usize, value: T) {
-        self.states[self.state_count + index] = value;
-    }
-    /// A remembered value.
-    #[inline(always)]
-    pub fn memory(&self, index: usize) -> T {
-        self.states[2 * self.state_count + index]
-    }
-    /// Writes a remembered value.
-    #[inline(always)]
-    pub fn set_memory(&mut self, index: usize, value: T) {
-        self.states[2 * self.state_count + index] = value;
-    }
-    /// Adds one to a remembered count where the mask holds.
-    #[inline(always)]
-    pub fn count(&mut self, index: usize, mask: T::Mask) {
-        let more = T::select(mask, T::one(), T::zero());
-        let counted = self.memory(index) + more;
-        self.set_memory(index, counted);
-    }
-    /// One number of the history buffer.
-    #[inline(always)]
-    pub fn history_at(&self, index: usize) -> T {
-        self.states[2 * self.state_count + self.memory_count + index]
-    }
-    /// Length of the history buffer.
-    #[inline(always)]
-    pub fn history_len(&self) -> usize {
-        self.states.len() - 2 * self.state_count - self.memory_count
-    }
-    /// The component's history buffer.
-    #[inline(always)]
-    pub fn history(&mut self) -> &mut [T] {
-        &mut self.states[2 * self.state_count + self.memory_count..]
-    }
-    /// Reports that the component's equations did not converge in this step, and in which lanes.
-    #[cold]
-    pub fn unconverged(&mut self, lanes: T::Mask) {
-        self.faults.unconverged_lanes |= lanes.bits();
-        if self.faults.unconverged == 0 {
-            self.faults.first_component = self.component + 1;
-            self.faults.first_step = self.tick;
-        }
-        self.faults.unconverged += 1;
-    }
-    /// Asks the engine to stop after this step, and in which lanes.
-    #[cold]
-    pub fn request_stop(&mut self, lanes: T::Mask) {
-        self.faults.stopped_lanes |= lanes.bits();
-        if self.faults.stop_requested == 0 {
-            self.faults.stop_requested = self.component + 1;
-        }
-    }
-}
-
-/// Where a component's numbers are in the state.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Wiring {
-    /// Component index in the circuit.
-    pub component: u32,
-    /// Bond of each port.
-    pub ports: Box<[u32]>,
-    /// Signal of each input.
-    pub inputs: Box<[u32]>,
-    /// Where its outputs are written.
-    pub output_offset: usize,
-    /// Its block of states, rates, memory and history.
-    pub states: std::ops::Range<usize>,
-}
-
 /// Time as a component sees it.
 #[derive(Clone, Copy, Debug)]
 pub struct Clock {
@@ -523,10 +334,8 @@ pub struct Clock {
 
 /// Components of one type that are stepped together.
 pub trait Group<T: Num>: Send + Sync {
-    /// Steps all of them.
-    fn step(&self, state: &mut State<T>, clock: Clock);
-    /// Steps one of them: to trace a divergence.
-    fn step_one(&self, index: usize, state: &mut State<T>, clock: Clock);
+    /// Steps some of them: those that there are.
+    fn advance(&self, members: Range<usize>, arena: &mut Arena<'_, T>);
     /// Starts one of them.
     fn start_one(&self, index: usize, state: &mut State<T>, clock: Clock);
     /// Evaluates the continuous law of one of them into the outputs and rates at the start.
@@ -557,101 +366,95 @@ pub trait Group<T: Num>: Send + Sync {
     fn as_any_mut(&mut self) -> &mut dyn Any;
 }
 
+impl<T: Num> dyn Group<T> + '_ {
+    /// Steps all of them.
+    #[inline(always)]
+    pub fn step(&self, arena: &mut Arena<'_, T>) {
+        self.advance(0..usize::MAX, arena);
+    }
+    /// Steps one of them: to trace a divergence.
+    pub fn step_one(&self, index: usize, state: &mut State<T>, clock: Clock) {
+        self.advance(index..index + 1, &mut Arena::new(state, &clock));
+    }
+}
+
 /// The group of component type `M`.
 pub struct GroupOf<M: Declared, T: Num> {
-    members: Vec<(M::Constants<T>, Wiring)>,
+    members: Members<M, T>,
+    wiring: Vec<Wiring>,
 }
 
 impl<M: Declared, T: Num> Default for GroupOf<M, T> {
     fn default() -> Self {
-        Self { members: Vec::new() }
+        Self { members: Members::default(), wiring: Vec::new() }
     }
 }
 
 impl<M: Physics, T: Num> GroupOf<M, T> {
-    /// The components.
-    pub fn members(&self) -> &[(M::Constants<T>, Wiring)] {
-        &self.members
+    /// What the components have hoisted out of the step.
+    pub(crate) fn constants(&self) -> &[M::Constants<T>] {
+        self.members.constants()
     }
-    /// Adds a component.
-    pub fn push(&mut self, constants: M::Constants<T>, wiring: Wiring) {
-        self.members.push((constants, wiring));
+    /// Where each of them is wired.
+    pub(crate) fn wirings(&self) -> &[Wiring] {
+        &self.wiring
     }
-}
-
-/// Lends a component its view of the state.
-#[inline(always)]
-pub fn view<'a, M: Declared, T: Num>(
-    wiring: &'a Wiring,
-    state: &'a mut State<T>,
-    clock: Clock,
-) -> Step<'a, T> {
-    Step {
-        bonds: &mut state.bonds,
-        signals: &mut state.signals,
-        states: &mut state.states[wiring.states.clone()],
-        viscosity: &state.viscosity,
-        ports: &wiring.ports,
-        inputs: &wiring.inputs,
-        output_offset: wiring.output_offset,
-        state_count: M::DECLARATION.states.len(),
-        memory_count: M::DECLARATION.memory.len(),
-        faults: &mut state.faults,
-        component: wiring.component,
-        time: clock.time,
-        dt: clock.dt,
-        tick: clock.tick,
+    /// Adds a component; false when the wiring is that of another type.
+    pub fn push(&mut self, constants: M::Constants<T>, wiring: Wiring) -> bool {
+        let fits = self.members.push(constants, &wiring);
+        if fits {
+            self.wiring.push(wiring);
+        }
+        fits
     }
 }
 
 const REST: Clock = Clock { time: 0.0, dt: 0.0, tick: 0 };
 
 impl<M: Physics, T: Num> Group<T> for GroupOf<M, T> {
-    fn step(&self, state: &mut State<T>, clock: Clock) {
-        for (constants, wiring) in &self.members {
-            M::step(constants, &mut view::<M, T>(wiring, state, clock));
-        }
-    }
-    fn step_one(&self, index: usize, state: &mut State<T>, clock: Clock) {
-        let (constants, wiring) = &self.members[index];
-        M::step(constants, &mut view::<M, T>(wiring, state, clock));
+    // The only place that calls a component's step, so that it is compiled into this loop whatever
+    // its size.
+    fn advance(&self, members: Range<usize>, arena: &mut Arena<'_, T>) {
+        self.members.step(members, arena);
     }
     fn start_one(&self, index: usize, state: &mut State<T>, clock: Clock) {
-        let (constants, wiring) = &self.members[index];
-        M::start(constants, &mut view::<M, T>(wiring, state, clock));
+        let io = &mut view::<M, T>(&self.wiring[index], state, clock);
+        M::start(&self.members.constants()[index], io);
     }
     fn start_law(&self, index: usize, state: &mut State<T>, clock: Clock) {
         if !M::HAS_LAW {
             return;
         }
-        let (constants, wiring) = &self.members[index];
-        crate::implicit::start::<M, T>(constants, &mut view::<M, T>(wiring, state, clock));
+        let io = &mut view::<M, T>(&self.wiring[index], state, clock);
+        crate::implicit::start::<M, T>(&self.members.constants()[index], io);
     }
     fn energy(&self, index: usize, state: &mut State<T>) -> T {
-        let (constants, wiring) = &self.members[index];
-        M::energy(constants, &view::<M, T>(wiring, state, REST))
+        M::energy(&self.members.constants()[index], &view::<M, T>(&self.wiring[index], state, REST))
     }
     fn content(&self, index: usize, state: &mut State<T>) -> T {
-        let (constants, wiring) = &self.members[index];
-        M::content(constants, &view::<M, T>(wiring, state, REST))
+        M::content(
+            &self.members.constants()[index],
+            &view::<M, T>(&self.wiring[index], state, REST),
+        )
     }
     fn lumped(&self, index: usize) -> Box<dyn Lumped> {
-        let constants = M::lift(&self.members[index].0, &mut T::first);
+        let constants = M::lift(&self.members.constants()[index], &mut T::first);
         Box::new(LawOf::<M>::new(&constants))
     }
     fn change_step(&self, new: &dyn Group<T>, state: &mut State<T>) {
         let Some(new) = new.as_any().downcast_ref::<Self>() else {
             return;
         };
-        for ((old, wiring), (new, _)) in self.members.iter().zip(&new.members) {
+        let pairs = self.members.constants().iter().zip(new.members.constants());
+        for ((old, new), wiring) in pairs.zip(&self.wiring) {
             M::change_step(old, new, &mut view::<M, T>(wiring, state, REST));
         }
     }
     fn len(&self) -> usize {
-        self.members.len()
+        self.wiring.len()
     }
     fn wiring(&self, index: usize) -> &Wiring {
-        &self.members[index].1
+        &self.wiring[index]
     }
     fn as_any(&self) -> &dyn Any {
         self
@@ -670,20 +473,15 @@ pub struct Gated<T: Num> {
 }
 
 impl<T: Num> Gated<T> {
-    fn is_open(&self, state: &State<T>) -> bool {
-        self.gates.iter().all(|&gate| state.signals[gate as usize].first() > 0.0)
+    fn is_open(&self, arena: &Arena<'_, T>) -> bool {
+        self.gates.iter().all(|&gate| arena.signal(gate as usize).first() > 0.0)
     }
 }
 
 impl<T: Num> Group<T> for Gated<T> {
-    fn step(&self, state: &mut State<T>, clock: Clock) {
-        if self.is_open(state) {
-            self.group.step(state, clock);
-        }
-    }
-    fn step_one(&self, index: usize, state: &mut State<T>, clock: Clock) {
-        if self.is_open(state) {
-            self.group.step_one(index, state, clock);
+    fn advance(&self, members: Range<usize>, arena: &mut Arena<'_, T>) {
+        if self.is_open(arena) {
+            self.group.advance(members, arena);
         }
     }
     fn start_one(&self, index: usize, state: &mut State<T>, clock: Clock) {
@@ -827,10 +625,7 @@ impl<M: Physics> Prepared for Ready<M> {
     }
     fn join(&mut self, group: &mut dyn Group<f64>, wiring: Wiring) -> bool {
         match (group.as_any_mut().downcast_mut::<GroupOf<M, f64>>(), self.constants.take()) {
-            (Some(group), Some(constants)) => {
-                group.push(constants, wiring);
-                true
-            }
+            (Some(group), Some(constants)) => group.push(constants, wiring),
             _ => false,
         }
     }

@@ -11,6 +11,7 @@ use crate::number::{Mask, Num};
 use crate::plan::Plan;
 use crate::settings::Convention;
 use crate::state::{Bond, State};
+use crate::step::Arena;
 use crate::variables::Slot;
 
 /// A meeting of ports that is more than one Q-port with one C-port.
@@ -194,47 +195,75 @@ impl RateGroup {
             state.signals[*to as usize] = slot.read(state);
         }
     }
-    fn signals(&self, state: &mut State<f64>, clock: Clock, step: &mut impl Stepper) {
-        for group in &self.s {
-            step(group.as_ref(), state, clock);
-        }
+    #[inline(always)]
+    fn signals_and_waves(&self, state: &mut State<f64>, clock: &Clock, stepper: &mut impl Stepper) {
+        stepper.step([&self.s, &self.c], state, clock);
     }
-    fn waves(&self, state: &mut State<f64>, clock: Clock, step: &mut impl Stepper) {
-        for group in &self.c {
-            step(group.as_ref(), state, clock);
-        }
-    }
-    fn flows(&self, state: &mut State<f64>, clock: Clock, step: &mut impl Stepper) {
+    fn flows(&self, state: &mut State<f64>, clock: &Clock, stepper: &mut impl Stepper) {
         for junction in &self.junctions {
             junction.gather(&mut state.bonds, clock.dt);
         }
-        for group in &self.q {
-            step(group.as_ref(), state, clock);
-        }
+        stepper.step([&self.q], state, clock);
         for junction in &self.junctions {
             junction.scatter(&mut state.bonds);
         }
     }
 }
 
-/// How a group is stepped: all at once, or one by one to find who went wrong.
-trait Stepper: FnMut(&dyn Group<f64>, &mut State<f64>, Clock) {}
-impl<F: FnMut(&dyn Group<f64>, &mut State<f64>, Clock)> Stepper for F {}
+/// How the groups of a phase are stepped: all at once, or in a way that looks on.
+trait Stepper {
+    fn step<const N: usize>(
+        &mut self,
+        phases: [&[Box<dyn Group<f64>>]; N],
+        state: &mut State<f64>,
+        clock: &Clock,
+    );
+}
+
+struct AllAtOnce;
+
+impl Stepper for AllAtOnce {
+    #[inline(always)]
+    fn step<const N: usize>(
+        &mut self,
+        phases: [&[Box<dyn Group<f64>>]; N],
+        state: &mut State<f64>,
+        clock: &Clock,
+    ) {
+        let mut arena = Arena::new(state, clock);
+        for groups in phases {
+            for group in groups {
+                group.step(&mut arena);
+            }
+        }
+    }
+}
+
+/// Hands over each group.
+struct EachGroup<F>(F);
+
+impl<F: FnMut(&dyn Group<f64>, &mut State<f64>, &Clock)> Stepper for EachGroup<F> {
+    fn step<const N: usize>(
+        &mut self,
+        phases: [&[Box<dyn Group<f64>>]; N],
+        state: &mut State<f64>,
+        clock: &Clock,
+    ) {
+        for group in phases.into_iter().flatten() {
+            (self.0)(group.as_ref(), state, clock);
+        }
+    }
+}
 
 /// One main step. `frozen` holds time at the start, to come to rest.
 pub fn step(plan: &Plan, state: &mut State<f64>, tally: &mut Tally, frozen: bool) {
     let times = plan.times(state);
-    step_between(plan, state, tally, times, frozen, &mut all_at_once);
+    step_between(plan, state, tally, times, frozen, &mut AllAtOnce);
 }
 
 /// One step from a given time, for a step that varies.
 pub fn step_at(plan: &Plan, state: &mut State<f64>, tally: &mut Tally, begin: f64) {
-    step_between(plan, state, tally, (begin, begin + plan.step), false, &mut all_at_once);
-}
-
-#[inline(always)]
-fn all_at_once(group: &dyn Group<f64>, state: &mut State<f64>, clock: Clock) {
-    group.step(state, clock);
+    step_between(plan, state, tally, (begin, begin + plan.step), false, &mut AllAtOnce);
 }
 
 #[inline(always)]
@@ -251,9 +280,9 @@ fn step_between(
     let time = if frozen { plan.start } else { end };
     let clock = Clock { time, dt: plan.step, tick };
     main.publish(state);
-    main.signals(state, clock, stepper);
-    main.waves(state, clock, stepper);
-    for (rate, fast) in plan.rates.iter().enumerate().skip(1) {
+    main.signals_and_waves(state, &clock, stepper);
+    for rate in 1..plan.rates.len() {
+        let fast = &plan.rates[rate];
         let n = fast.divisor;
         let dt = plan.step / f64::from(n);
         tally.border_flow[rate].fill(0.0);
@@ -262,9 +291,8 @@ fn step_between(
             let tick = (tick - 1) * u64::from(n) + u64::from(sub) + 1;
             let clock = Clock { time, dt, tick };
             fast.publish(state);
-            fast.signals(state, clock, stepper);
-            fast.waves(state, clock, stepper);
-            fast.flows(state, clock, stepper);
+            fast.signals_and_waves(state, &clock, stepper);
+            fast.flows(state, &clock, stepper);
             for (sum, &bond) in tally.border_flow[rate].iter_mut().zip(&fast.borders) {
                 *sum += state.bonds[bond as usize].flow;
             }
@@ -275,7 +303,7 @@ fn step_between(
             state.bonds[bond as usize].flow = sum / f64::from(n);
         }
     }
-    main.flows(state, clock, stepper);
+    main.flows(state, &clock, stepper);
     tally.after(plan, 0, state, plan.step);
     if let Some(thermal) = &plan.thermal {
         thermal.step(state, plan.step);
@@ -304,14 +332,14 @@ pub fn profile(plan: &Plan, state: &mut State<f64>, steps: u64) -> Vec<Cost> {
     let mut costs: Vec<Cost> = Vec::new();
     for _ in 0..steps {
         let mut index = 0;
-        let mut timed = |group: &dyn Group<f64>, state: &mut State<f64>, clock: Clock| {
+        let timed = |group: &dyn Group<f64>, state: &mut State<f64>, clock: &Clock| {
             let begin = std::time::Instant::now();
-            group.step(state, clock);
+            group.step(&mut Arena::new(state, clock));
             let seconds = begin.elapsed().as_secs_f64();
             match costs.get_mut(index) {
                 Some(cost) => cost.seconds += seconds,
                 None if !group.is_empty() => costs.push(Cost {
-                    component: group.wiring(0).component,
+                    component: group.wiring(0).component(),
                     members: group.len(),
                     seconds,
                 }),
@@ -320,7 +348,7 @@ pub fn profile(plan: &Plan, state: &mut State<f64>, steps: u64) -> Vec<Cost> {
             index += 1;
         };
         let times = plan.times(state);
-        step_between(plan, state, &mut tally, times, false, &mut timed);
+        step_between(plan, state, &mut tally, times, false, &mut EachGroup(timed));
     }
     costs
 }
@@ -342,10 +370,10 @@ pub fn trace(
     sound: &dyn Fn(&Plan, &State<f64>, u32) -> bool,
 ) -> Option<Offence> {
     let mut found = None;
-    let mut one_by_one = |group: &dyn Group<f64>, state: &mut State<f64>, clock: Clock| {
+    let one_by_one = |group: &dyn Group<f64>, state: &mut State<f64>, clock: &Clock| {
         for i in 0..group.len() {
-            group.step_one(i, state, clock);
-            let component = group.wiring(i).component;
+            group.step_one(i, state, *clock);
+            let component = group.wiring(i).component();
             if found.is_none() && !sound(plan, state, component) {
                 found = Some(Offence { component, time: clock.time });
             }
@@ -356,6 +384,6 @@ pub fn trace(
         Convention::Fluxline => (begin, begin + plan.step),
         Convention::Hopsan => plan.times(state),
     };
-    step_between(plan, state, &mut tally, times, false, &mut one_by_one);
+    step_between(plan, state, &mut tally, times, false, &mut EachGroup(one_by_one));
     found
 }

@@ -54,7 +54,7 @@ impl<T: Num> Problem<T> {
     fn gather<M: Physics>(io: &Step<'_, T>) -> Self {
         let declaration = M::DECLARATION;
         let (ports, states) = (io.port_count(), declaration.states.len());
-        let (inputs, outputs) = (io.inputs.len(), declaration.outputs.len());
+        let (inputs, outputs) = (io.input_count(), declaration.outputs.len());
         let memory_count = declaration.memory.len();
         assert!(
             ports + states <= MAX_UNKNOWNS
@@ -264,7 +264,7 @@ pub fn step<M: Physics, T: Num>(constants: &M::Constants<T>, io: &mut Step<'_, T
 /// Rates, displacements and outputs at the start, from the law with the waves as efforts.
 pub fn start<M: Physics, T: Num>(constants: &M::Constants<T>, io: &mut Step<'_, T>) {
     if io.port_count() + M::DECLARATION.states.len() > MAX_UNKNOWNS
-        || io.inputs.len() > MAX_SIGNALS
+        || io.input_count() > MAX_SIGNALS
         || M::DECLARATION.outputs.len() > MAX_SIGNALS
         || M::DECLARATION.memory.len() > MAX_MEMORY
     {

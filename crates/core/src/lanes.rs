@@ -6,19 +6,20 @@
 //! divergence, equations without a solution) does not touch the others.
 
 use crate::circuit::Registry;
-use crate::component::{Clock, Group, GroupOf, Physics, Wiring, view};
+use crate::component::{Clock, Group, GroupOf, Physics};
 use crate::instructions::{Eight, Four, Instructions, Work};
 use crate::number::{Lanes, Mask, Num};
 use crate::plan::Plan;
 use crate::run::BEYOND_PHYSICS;
 use crate::start::{Rest, Settling};
 use crate::state::{Bond, State};
+use crate::step::{Arena, Members};
 use std::array::from_fn;
 
 /// Components of one type that are stepped together, N variants of each.
 pub trait LaneGroup<const N: usize>: Send + Sync {
     /// Steps all of them.
-    fn step(&self, state: &mut State<Lanes<N>>, clock: Clock);
+    fn step(&self, arena: &mut Arena<'_, Lanes<N>>);
 }
 
 /// Makes the group of N variants from that of one: each number is replaced by what the function
@@ -78,7 +79,7 @@ impl Width<8> for Widths {
 
 /// The group of component type `M`.
 struct Packed<M: Physics, const N: usize, I> {
-    members: Vec<(M::Constants<Lanes<N>>, Wiring)>,
+    members: Members<M, Lanes<N>>,
     instructions: I,
 }
 
@@ -90,16 +91,18 @@ fn pack<M: Physics, const N: usize, I: Instructions>(
     instructions: I,
 ) -> Option<Box<dyn LaneGroup<N>>> {
     let group = group.as_any().downcast_ref::<GroupOf<M, f64>>()?;
-    let mut members = Vec::with_capacity(group.len());
-    for (constants, wiring) in group.members() {
-        members.push((M::lift(constants, pack), wiring.clone()));
+    let mut members = Members::default();
+    for (constants, wiring) in group.constants().iter().zip(group.wirings()) {
+        if !members.push(M::lift(constants, pack), wiring) {
+            return None;
+        }
     }
     Some(Box::new(Packed::<M, N, I> { members, instructions }))
 }
 
 fn visit<M: Physics>(group: &dyn Group<f64>, see: &mut dyn FnMut(f64)) {
     let Some(group) = group.as_any().downcast_ref::<GroupOf<M, f64>>() else { return };
-    for (constants, _) in group.members() {
+    for constants in group.constants() {
         M::lift::<f64, f64>(constants, &mut |x| {
             see(x);
             x
@@ -111,9 +114,8 @@ fn alike<M: Physics>(one: &dyn Group<f64>, other: &dyn Group<f64>) -> bool {
     let one = one.as_any().downcast_ref::<GroupOf<M, f64>>();
     let other = other.as_any().downcast_ref::<GroupOf<M, f64>>();
     let (Some(one), Some(other)) = (one, other) else { return false };
-    let mut both = one.members().iter().zip(other.members());
-    one.len() == other.len()
-        && both.all(|((one, at), (other, there))| at == there && M::agrees(one, other))
+    let mut both = one.constants().iter().zip(other.constants());
+    one.wirings() == other.wirings() && both.all(|(one, other)| M::agrees(one, other))
 }
 
 /// Packs the same group of N plans; `None` when they differ in more than numbers.
@@ -142,24 +144,21 @@ fn pack_group<const N: usize, I>(
     pack(groups[0], &mut next, instructions)
 }
 
-struct StepAll<'a, M: Physics, const N: usize> {
-    members: &'a [(M::Constants<Lanes<N>>, Wiring)],
-    state: &'a mut State<Lanes<N>>,
-    clock: Clock,
+struct StepAll<'a, 's, M: Physics, const N: usize> {
+    members: &'a Members<M, Lanes<N>>,
+    arena: &'a mut Arena<'s, Lanes<N>>,
 }
 
-impl<M: Physics, const N: usize> Work for StepAll<'_, M, N> {
+impl<M: Physics, const N: usize> Work for StepAll<'_, '_, M, N> {
     #[inline(always)]
     fn run(self) {
-        for (constants, wiring) in self.members {
-            M::step(constants, &mut view::<M, Lanes<N>>(wiring, self.state, self.clock));
-        }
+        self.members.step(0..usize::MAX, self.arena);
     }
 }
 
 impl<M: Physics, const N: usize, I: Instructions> LaneGroup<N> for Packed<M, N, I> {
-    fn step(&self, state: &mut State<Lanes<N>>, clock: Clock) {
-        self.instructions.run(StepAll::<M, N> { members: &self.members, state, clock });
+    fn step(&self, arena: &mut Arena<'_, Lanes<N>>) {
+        self.instructions.run(StepAll::<M, N> { members: &self.members, arena });
     }
 }
 
@@ -169,22 +168,34 @@ struct Gated<const N: usize> {
     gates: Box<[u32]>,
 }
 
-impl<const N: usize> Gated<N> {
-    #[inline]
-    fn step(&self, state: &mut State<Lanes<N>>, clock: Clock) {
-        if self.gates.is_empty() {
-            return self.group.step(state, clock);
+/// Steps groups in order.
+fn advance<const N: usize>(groups: &[Gated<N>], state: &mut State<Lanes<N>>, clock: &Clock) {
+    let mut groups = groups.iter().peekable();
+    while groups.peek().is_some() {
+        // Those that nothing holds share a view of the state.
+        let mut arena = Arena::new(state, clock);
+        while let Some(free) = groups.next_if(|group| group.gates.is_empty()) {
+            free.group.step(&mut arena);
         }
+        if let Some(gated) = groups.next() {
+            gated.step(state, clock);
+        }
+    }
+}
+
+impl<const N: usize> Gated<N> {
+    /// Steps the lanes whose gates are open.
+    fn step(&self, state: &mut State<Lanes<N>>, clock: &Clock) {
         let zero = Lanes::zero();
         let open = self
             .gates
             .iter()
             .fold(zero.le(zero), |open, &gate| open & state.signals[gate as usize].gt(zero));
         if open.all() {
-            self.group.step(state, clock);
+            self.group.step(&mut Arena::new(state, clock));
         } else if open.any() {
             let before = state.clone();
-            self.group.step(state, clock);
+            self.group.step(&mut Arena::new(state, clock));
             let keep = |now: &mut [Lanes<N>], before: &[Lanes<N>]| {
                 for (now, &before) in now.iter_mut().zip(before) {
                     *now = Lanes::select(open, *now, before);
@@ -230,7 +241,7 @@ pub fn are_alike(one: &Plan, other: &Plan, registry: &Registry) -> bool {
             if one.is_empty() || other.is_empty() {
                 return one.is_empty() && other.is_empty();
             }
-            let component = one.wiring(0).component as usize;
+            let component = one.wiring(0).component() as usize;
             let name = plan.variables.entries[component].declaration.name;
             let packing = registry.get(name).and_then(|kind| kind.lanes);
             one.gates() == other.gates() && packing.is_some_and(|p| (p.alike)(one, other))
@@ -280,7 +291,7 @@ impl<'p, const N: usize> LanePlan<'p, N> {
                     if same[0].is_empty() {
                         continue;
                     }
-                    let component = same[0].wiring(0).component as usize;
+                    let component = same[0].wiring(0).component() as usize;
                     let kind = registry.get(plan.variables.entries[component].declaration.name)?;
                     let gates = same[0].gates();
                     if same.iter().any(|group| group.gates() != gates) {
@@ -309,17 +320,12 @@ impl<'p, const N: usize> LanePlan<'p, N> {
         let plan = self.plan;
         let (begin, end) = plan.times(state);
         let tick = state.step + state.rest_steps + 1;
-        let each = |groups: &[Gated<N>], state: &mut State<Lanes<N>>, clock: Clock| {
-            for group in groups {
-                group.step(state, clock);
-            }
-        };
         let Some((main, faster)) = self.rates.split_first_mut() else { return };
         let time = if frozen { plan.start } else { end };
         let clock = Clock { time, dt: plan.step, tick };
         plan.rates[0].publish(state);
-        each(&main.s, state, clock);
-        each(&main.c, state, clock);
+        advance(&main.s, state, &clock);
+        advance(&main.c, state, &clock);
         for (fast, common) in faster.iter_mut().zip(&plan.rates[1..]) {
             let n = common.divisor;
             let dt = plan.step / f64::from(n);
@@ -329,12 +335,12 @@ impl<'p, const N: usize> LanePlan<'p, N> {
                 let tick = (tick - 1) * u64::from(n) + u64::from(sub) + 1;
                 let clock = Clock { time, dt, tick };
                 common.publish(state);
-                each(&fast.s, state, clock);
-                each(&fast.c, state, clock);
+                advance(&fast.s, state, &clock);
+                advance(&fast.c, state, &clock);
                 for junction in &common.junctions {
                     junction.gather(&mut state.bonds, dt);
                 }
-                each(&fast.q, state, clock);
+                advance(&fast.q, state, &clock);
                 for junction in &common.junctions {
                     junction.scatter(&mut state.bonds);
                 }
@@ -349,7 +355,7 @@ impl<'p, const N: usize> LanePlan<'p, N> {
         for junction in &plan.rates[0].junctions {
             junction.gather(&mut state.bonds, plan.step);
         }
-        each(&main.q, state, clock);
+        advance(&main.q, state, &clock);
         for junction in &plan.rates[0].junctions {
             junction.scatter(&mut state.bonds);
         }

@@ -24,6 +24,7 @@ pub mod run;
 pub mod settings;
 pub mod start;
 pub mod state;
+pub mod step;
 pub mod table;
 pub mod testing;
 pub mod thermal;

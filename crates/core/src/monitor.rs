@@ -111,7 +111,7 @@ impl Tally {
             sum.add(power * dt);
             *size += (power * dt).abs();
         }
-        if rate == 0 {
+        if rate == 0 && !self.parasitic.is_empty() {
             self.parasitic(plan, state);
         }
     }

@@ -156,6 +156,18 @@ pub trait Num:
     }
 }
 
+/// Largest whole number not above x, without a call: not every processor that this is compiled for
+/// has an instruction for it.
+#[inline(always)]
+fn floor(x: f64) -> f64 {
+    /// From here on all numbers are whole: 2⁵².
+    const WHOLE: f64 = 4_503_599_627_370_496.0;
+    let towards_zero = x as i64 as f64;
+    let below = if towards_zero > x { towards_zero - 1.0 } else { towards_zero };
+    // A zero keeps its sign.
+    if x.abs() < WHOLE && below != x { below } else { x }
+}
+
 impl Num for f64 {
     type Mask = bool;
     #[inline(always)]
@@ -200,7 +212,7 @@ impl Num for f64 {
     }
     #[inline(always)]
     fn floor(self) -> Self {
-        f64::floor(self)
+        floor(self)
     }
     #[inline(always)]
     fn lt(self, other: Self) -> bool {
@@ -511,6 +523,7 @@ impl<const N: usize> Num for Lanes<N> {
     }
     #[inline(always)]
     fn floor(self) -> Self {
+        // Compiled where there is an instruction for it; the bits are those of the other.
         Self(self.0.map(f64::floor))
     }
     #[inline(always)]
@@ -562,6 +575,13 @@ mod tests {
             let difference = (sample(x, y + h) - sample(x, y - h)) / (2.0 * h);
             let dual = sample(Dual::constant(x), Dual::variable(y)).slope;
             prop_assert!((dual - difference).abs() < 1e-5 * (1.0 + dual.abs()));
+        }
+
+        #[test]
+        fn floor_gives_the_bits_of_the_standard_library(x in prop::num::f64::ANY, y in -9.0..9.0f64) {
+            for x in [x, y, y.round(), 0.0 * y, 4_503_599_627_370_495.5 + y] {
+                prop_assert_eq!(Num::floor(x).to_bits(), f64::floor(x).to_bits());
+            }
         }
 
         #[test]

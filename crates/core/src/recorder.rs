@@ -1,9 +1,11 @@
 //! Recording: chosen variables, evenly sampled or every n-th step, in bounded memory.
 
 use crate::circuit::Pattern;
+use crate::domain::Role;
 use crate::plan::Plan;
 use crate::state::State;
-use crate::variables::Variable;
+use crate::step::{numbers, place_in_bonds};
+use crate::variables::{Location, Slot, Variable};
 
 /// Where recorded rows go besides memory.
 pub trait Sink {
@@ -33,12 +35,20 @@ impl Sampling {
         match self {
             Sampling::Even(samples) if samples >= 2 && samples as u64 <= steps => {
                 let intervals = samples as u64 - 1;
-                // Sample k is at round(k·steps/intervals).
-                let at = |k: u64| {
-                    ((k as u128 * steps as u128 * 2 + intervals as u128) / (2 * intervals as u128))
-                        as u64
+                // Sample k is at round(k·steps/intervals). Wide division is slow, and only very
+                // long runs need it.
+                let is_short = steps < 1 << 31;
+                let at = |k: u64| match is_short {
+                    true => (k * steps * 2 + intervals) / (2 * intervals),
+                    false => {
+                        let wide = k as u128 * steps as u128 * 2 + intervals as u128;
+                        (wide / (2 * intervals as u128)) as u64
+                    }
                 };
-                let mut k = (step as u128 * intervals as u128 / steps as u128) as u64;
+                let mut k = match is_short {
+                    true => step * intervals / steps,
+                    false => (step as u128 * intervals as u128 / steps as u128) as u64,
+                };
                 while at(k) < step {
                     k += 1;
                 }
@@ -71,13 +81,72 @@ impl Sampling {
 /// The most numbers kept in memory; beyond it rows only go to the sink.
 pub const MOST_IN_MEMORY: usize = 25_000_000;
 
+/// Where a recorded number comes from, without the choices that its name leaves open.
+#[derive(Clone, Copy, Debug)]
+struct Column {
+    /// Which array of the state: bonds, signals, states, temperatures.
+    array: usize,
+    /// Which number of it.
+    at: usize,
+    sign: f64,
+}
+
+impl From<&Slot> for Column {
+    fn from(slot: &Slot) -> Self {
+        let (array, at) = match slot.at {
+            Location::Bond(bond, Role::Temperature) => (3, bond as usize),
+            Location::Bond(bond, role) => (0, place_in_bonds(bond, role)),
+            Location::Signal(signal) => (1, signal as usize),
+            Location::State(state) => (2, state as usize),
+        };
+        Self { array, at, sign: slot.sign }
+    }
+}
+
+/// What is recorded from each array of the state, with its place in a row.
+#[derive(Debug, Default)]
+struct Columns {
+    width: usize,
+    arrays: [Vec<(Column, usize)>; 4],
+}
+
+impl Columns {
+    fn new(variables: &[Variable]) -> Self {
+        let mut columns = Self { width: variables.len() + 1, ..Self::default() };
+        for (i, variable) in variables.iter().enumerate() {
+            let column = Column::from(&variable.slot);
+            columns.arrays[column.array].push((column, i + 1));
+        }
+        columns
+    }
+
+    /// Fills a row; false when a number is not finite.
+    fn read(&self, state: &State<f64>, row: &mut [f64]) -> bool {
+        let arrays =
+            [numbers(&state.bonds), &state.signals, &state.states, &state.line_temperature];
+        // The largest magnitude as an integer, which orders infinity and NaN above all numbers.
+        let mut largest = 0;
+        for (columns, array) in self.arrays.iter().zip(arrays) {
+            for (column, place) in columns {
+                let value = array.get(column.at).map_or(f64::NAN, |value| column.sign * value);
+                largest = largest.max(value.abs().to_bits());
+                row[*place] = value;
+            }
+        }
+        largest < f64::INFINITY.to_bits()
+    }
+}
+
 /// Recorded variables and their rows.
 pub struct Recorder<'a> {
     /// What is recorded.
     pub variables: Vec<Variable>,
     /// Which steps.
     pub sampling: Sampling,
+    columns: Columns,
+    /// Room for all rows; those recorded come first.
     rows: Vec<f64>,
+    used: usize,
     in_memory: bool,
     row: Vec<f64>,
     sink: Option<Box<dyn Sink + 'a>>,
@@ -91,10 +160,15 @@ impl<'a> Recorder<'a> {
         let width = variables.len() + 1;
         let size = (sampling.rows(steps) as u128 * width as u128).min(usize::MAX as u128) as usize;
         let in_memory = size <= MOST_IN_MEMORY;
+        // The first touch of memory costs more than recording: it is done before the step loop.
+        let mut rows = Vec::new();
+        rows.resize(if in_memory { size } else { 0 }, f64::NAN);
         Self {
-            rows: Vec::with_capacity(if in_memory { size } else { 0 }),
+            columns: Columns::new(&variables),
+            rows,
+            used: 0,
             in_memory,
-            row: Vec::with_capacity(width),
+            row: vec![0.0; width],
             variables,
             sampling,
             sink: None,
@@ -126,7 +200,7 @@ impl<'a> Recorder<'a> {
 
     /// The recorded rows: time, then the values.
     pub fn rows(&self) -> impl Iterator<Item = &[f64]> {
-        self.rows.chunks_exact(self.variables.len() + 1)
+        self.rows[..self.used].chunks_exact(self.variables.len() + 1)
     }
 
     /// Recorded times.
@@ -152,22 +226,27 @@ impl<'a> Recorder<'a> {
 
     /// Records a row; false when it holds something that is not a number, which is not recorded.
     pub fn record(&mut self, time: f64, state: &State<f64>) -> bool {
-        self.row.clear();
-        self.row.push(time);
-        for variable in &self.variables {
-            self.row.push(variable.slot.read(state));
+        // Kept rows are written where they stay.
+        let kept = self.used..self.used + self.columns.width;
+        if self.in_memory && self.rows.len() < kept.end {
+            self.rows.resize(kept.end, 0.0);
         }
-        if !self.row.iter().all(|x| x.is_finite()) {
+        let row = match self.in_memory {
+            true => &mut self.rows[kept],
+            false => &mut self.row[..],
+        };
+        row[0] = time;
+        if !self.columns.read(state, row) {
             return false;
-        }
-        if self.in_memory {
-            self.rows.extend_from_slice(&self.row);
         }
         if let Some(sink) = &mut self.sink
             && self.failure.is_none()
-            && let Err(error) = sink.row(&self.row)
+            && let Err(error) = sink.row(row)
         {
             self.failure = Some(error);
+        }
+        if self.in_memory {
+            self.used += self.columns.width;
         }
         self.recorded += 1;
         true

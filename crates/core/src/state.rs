@@ -8,6 +8,8 @@ use crate::number::Num;
 /// `flow` counts out of the Q-component into the C-component, and
 /// `effort = wave + impedance·flow (+ dry·sign(flow))`.
 #[derive(Clone, Copy, Debug, PartialEq)]
+// Six numbers in a row: components find them by counting.
+#[repr(C)]
 pub struct Bond<T> {
     /// Volume flow, velocity, angular velocity, current.
     pub flow: T,

@@ -58,6 +58,7 @@ impl<M: Physics> Bench<M> {
             bonds: around.places.iter().sum(),
             places: &around.places,
             filter: around.filter,
+            driven: &[],
         })?;
         let history = M::history(&constants);
         Ok(Self::mount(constants, history, around))
@@ -74,6 +75,7 @@ impl<M: Physics, const N: usize> Bench<M, Lanes<N>> {
             bonds: around.places.iter().sum(),
             places: &around.places,
             filter: around.filter,
+            driven: &[],
         };
         let mut flat = Vec::new();
         let mut first = None;
@@ -105,13 +107,8 @@ impl<M: Physics, T: Num> Bench<M, T> {
         let (inputs, outputs) = (declaration.input_count(), declaration.outputs.len());
         let bonds: usize = around.places.iter().sum();
         let block = 2 * declaration.states.len() + declaration.memory.len() + history;
-        let wiring = Wiring {
-            component: 0,
-            ports: (0..bonds as u32).collect(),
-            inputs: (0..inputs as u32).collect(),
-            output_offset: inputs,
-            states: 0..block,
-        };
+        let [ports, places]: [Vec<u32>; 2] = [bonds, inputs].map(|n| (0..n as u32).collect());
+        let wiring = Wiring::new(0, &ports, &places, inputs..inputs + outputs, 0..block);
         let state = State {
             bonds: vec![Bond::at_rest(T::zero()); bonds],
             signals: vec![T::zero(); inputs + outputs],
@@ -157,7 +154,7 @@ impl<M: Physics, T: Num> Bench<M, T> {
     }
     /// An output.
     pub fn output(&self, index: usize) -> T {
-        self.state.signals[self.wiring.output_offset + index]
+        self.state.signals[self.wiring.output_offset() + index]
     }
     /// Flow out of a Q-component at a port (into a C-component).
     pub fn flow(&self, port: usize) -> T {

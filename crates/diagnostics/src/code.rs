@@ -430,6 +430,12 @@ codes! {
         cause: "A misspelled word, or a solver of another tool.",
         cure: "Use one of the words that the message lists.",
     }
+    NotLumped "F0707" Error {
+        title: "circuit has no lumped view",
+        means: "A solver of lumped circuits was asked for, but something in the circuit only exists in steps of the wave method, or nothing determines one of its variables without waves.",
+        cause: "A component that follows another program step by step, moving parts that meet without a mass, or an ideal source that is joined directly to a volume.",
+        cure: "Run with `solver = \"tlm\"`, or add what is missing between the components that the message names.",
+    }
 
     TableMissing "F0801" Error {
         title: "table file missing",
@@ -493,13 +499,7 @@ codes! {
         cure: "Relax the tolerance, smooth the component that is named, or use the fixed-step solver.",
     }
 
-    NotLumped "F0907" Error {
-        title: "circuit has no lumped view",
-        means: "A solver of lumped circuits was asked for, but something in the circuit only exists in steps of the wave method, or nothing determines one of its variables without waves.",
-        cause: "A component that follows another program step by step, moving parts that meet without a mass, or an ideal source that is joined directly to a volume.",
-        cure: "Run with `solver = \"tlm\"`, or add what is missing between the components that the message names.",
-    }
-    SolverFailed "F0908" Error {
+    SolverFailed "F0907" Error {
         title: "solver gave up",
         means: "A solver found no acceptable step. The message names the state that stands in its way, what is left of its equation, and the time. Results up to there are kept.",
         cause: "An explicit solver with a step beyond its stability limit, a jump in a characteristic, or a tolerance tighter than the arithmetic.",

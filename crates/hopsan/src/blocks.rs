@@ -110,7 +110,32 @@ impl SecondOrder {
                 constant - linear + square,
             ]
         };
-        let (b, a) = (bilinear(b), bilinear(a));
+        self.advance(io, bilinear(b), bilinear(a), u, (low, high))
+    }
+
+    /// 1/(a₂·s² + a₁·s + a₀) without limits, in the same order of operations.
+    #[inline(always)]
+    pub fn under<T: Num>(self, io: &mut Step<'_, T>, a: [T; 3], u: T) -> T {
+        let t = io.dt;
+        let (constant, linear, square) = (a[0] * t * t, a[1] * 2.0 * t, a[2] * 4.0);
+        let a = [
+            constant + linear + square,
+            a[0] * 2.0 * t * t - a[2] * 8.0,
+            constant - linear + square,
+        ];
+        let b = [t * t, 2.0 * t * t, t * t].map(T::of);
+        self.advance(io, b, a, u, (T::of(-UNLIMITED), T::of(UNLIMITED)))
+    }
+
+    #[inline(always)]
+    fn advance<T: Num>(
+        self,
+        io: &mut Step<'_, T>,
+        b: [T; 3],
+        a: [T; 3],
+        u: T,
+        (low, high): (T, T),
+    ) -> T {
         let [u1, u2, y1, y2] = std::array::from_fn(|i| io.memory(self.0 + i));
         let y = a[0].recip() * (b[0] * u + b[1] * u1 + b[2] * u2 - a[1] * y1 - a[2] * y2);
         let y = limit(y, low, high);
@@ -197,6 +222,10 @@ impl<T: Num> End<T> {
 /// Turbulent flow q = K·√|Δp|·sign(Δp) from one end to another.
 #[inline(always)]
 pub fn turbulent<T: Num>(conductance: T, from: End<T>, to: End<T>) -> T {
+    // Many edges and valves are closed most of the time: the root and the division are spared.
+    if !(conductance.gt(T::zero()) | conductance.lt(T::zero())).any() {
+        return T::zero().with_sign_of(from.wave - to.wave);
+    }
     fluxline_core::wave::turbulent_flow(
         conductance,
         from.wave - to.wave,
@@ -235,9 +264,7 @@ pub fn with_cavitation_in_two_ways<T: Num, const N: usize>(
     if let Some(any) = any
         && any.any()
     {
-        ends = std::array::from_fn(|i| ends[i].dry_where(dry[i]));
-        let again = flows_when_dry(ends);
-        q = std::array::from_fn(|i| T::select(any, again[i], q[i]));
+        (ends, q) = once_dry(ends, q, dry, any, &flows_when_dry);
     }
     for i in 0..N {
         let p = ends[i].effort(q[i]);
@@ -246,6 +273,21 @@ pub fn with_cavitation_in_two_ways<T: Num, const N: usize>(
         bond.flow = q[i];
         bond.effort = p;
     }
+}
+
+/// Ends and flows once ends have run dry; rare, and kept out of the way of the usual case.
+#[cold]
+#[inline(never)]
+fn once_dry<T: Num, const N: usize>(
+    ends: [End<T>; N],
+    q: [T; N],
+    dry: [T::Mask; N],
+    any: T::Mask,
+    flows: &impl Fn([End<T>; N]) -> [T; N],
+) -> ([End<T>; N], [T; N]) {
+    let ends = std::array::from_fn(|i| ends[i].dry_where(dry[i]));
+    let again = flows(ends);
+    (ends, std::array::from_fn(|i| T::select(any, again[i], q[i])))
 }
 
 /// Holds a value between limits; swaps limits that are the wrong way round.

@@ -6,6 +6,7 @@ use fluxline_core::domain::Domain;
 use fluxline_core::fluid::Fluid;
 use fluxline_core::settings::FluidSettings;
 use fluxline_core::state::{Bond, State};
+use fluxline_core::step::Arena;
 use fluxline_core::table::Table;
 use fluxline_core::values::{Rule, Rules, default_settings};
 use fluxline_library::registry;
@@ -377,6 +378,7 @@ impl Alone {
             bonds: domains.len(),
             places: &places,
             filter: Filter::Pressure(0.2),
+            driven: &[],
         };
         let built = (kind.build)(values)
             .unwrap_or_else(|| panic!("{} takes not its own values", declaration.name));
@@ -401,13 +403,9 @@ impl Alone {
             .map(|(index, _)| if let Value::Number(x) = values[index] { x } else { 0.0 })
             .collect();
         signals.resize(inputs + outputs, 0.0);
-        let wiring = Wiring {
-            component: 0,
-            ports: (0..domains.len() as u32).collect(),
-            inputs: (0..inputs as u32).collect(),
-            output_offset: inputs,
-            states: 0..states.len(),
-        };
+        let [ports, places]: [Vec<u32>; 2] =
+            [domains.len(), inputs].map(|n| (0..n as u32).collect());
+        let wiring = Wiring::new(0, &ports, &places, inputs..inputs + outputs, 0..states.len());
         let effort = |domain: &Domain| if *domain == Domain::Hydraulic { 1e5 } else { 0.0 };
         let state = State {
             bonds: domains.iter().map(|domain| Bond::at_rest(effort(domain))).collect(),
@@ -458,7 +456,7 @@ impl Alone {
             };
         }
         let clock = Clock { time: tick as f64 * self.step, dt: self.step, tick };
-        self.group.step(&mut self.state, clock);
+        self.group.step(&mut Arena::new(&mut self.state, &clock));
         let _ = (self.group.energy(0, &mut self.state), self.group.content(0, &mut self.state));
     }
 

@@ -12,6 +12,7 @@ use fluxline_core::fluid::Fluid;
 use fluxline_core::gradient::Gradient;
 use fluxline_core::lumped::{Evaluate, Lumped};
 use fluxline_core::state::{Bond, State};
+use fluxline_core::step::Arena;
 use fluxline_core::table::Table;
 use fluxline_core::testing::Noise;
 use fluxline_core::values::{Rule, Rules};
@@ -77,6 +78,7 @@ impl Alone {
                 bonds: domains.len(),
                 places: &places,
                 filter: Filter::None,
+                driven: &[],
             })?;
         let start = |start: &str| match declaration.parameter(start).map(|index| &values[index]) {
             Some(Value::Number(x)) => *x,
@@ -93,13 +95,9 @@ impl Alone {
             .map(|(index, _)| if let Value::Number(x) = values[index] { x } else { 0.0 })
             .collect();
         signals.resize(inputs + declaration.outputs.len(), 0.0);
-        let wiring = Wiring {
-            component: 0,
-            ports: (0..domains.len() as u32).collect(),
-            inputs: (0..inputs as u32).collect(),
-            output_offset: inputs,
-            states: 0..states.len(),
-        };
+        let [ports, places]: [Vec<u32>; 2] =
+            [domains.len(), inputs].map(|n| (0..n as u32).collect());
+        let wiring = Wiring::new(0, &ports, &places, inputs..signals.len(), 0..states.len());
         let mut group = ready.new_group();
         assert!(ready.join(group.as_mut(), wiring));
         let state = State {
@@ -929,7 +927,7 @@ fn steps_and_laws(short: f64) -> Vec<(String, f64, f64)> {
             let memory = 2 * d.states.len();
             point.memory.copy_from_slice(&alone.state.states[memory..memory + d.memory.len()]);
             let clock = Clock { time: short, dt: alone.step, tick: 1 };
-            alone.group.step(&mut alone.state, clock);
+            alone.group.step(&mut Arena::new(&mut alone.state, &clock));
             let bonds = &alone.state.bonds;
             // Dry friction is for the body to solve; at oil the number means something else.
             let dry = |i: usize, b: &Bond<f64>| {

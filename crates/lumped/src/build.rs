@@ -83,7 +83,7 @@ pub fn parts(plan: &Plan) -> Result<Parts, Diagnostic> {
         for (phase, groups) in phases {
             for (group, members) in groups.iter().enumerate() {
                 for member in 0..members.len() {
-                    let component = members.wiring(member).component as usize;
+                    let component = members.wiring(member).component() as usize;
                     laws[component] = Some(members.lumped(member));
                     homes[component] = Some(Home {
                         rate: rate as u32,
@@ -304,7 +304,8 @@ impl Parts {
                     "{} meet without a body between them: nothing gives their motion",
                     names.join(" and ")
                 );
-                Err(refusal(&message).help(
+                let first = takers.first().map_or("", |(_, c)| plan.name(c.component));
+                Err(refusal(&message).on(At::component(first)).help(
                     "put a mass between them (a small one will do), or run with `solver = \"tlm\"`",
                 ))
             }
@@ -404,7 +405,7 @@ impl Parts {
                     plan.name(other.component),
                     domain.variables()[0].name,
                 );
-                Err(refusal(&message).help(
+                Err(refusal(&message).on(At::component(plan.name(other.component))).help(
                     "put an orifice between them, or run the circuit with `solver = \"tlm\"`",
                 ))
             }

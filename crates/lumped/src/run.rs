@@ -75,7 +75,7 @@ impl<'p> Observer<Machine<'p>> for Watch<'_, '_, 'p> {
         if self.trouble.is_some() || self.recorder.has_failed() {
             return false;
         }
-        if self.kept % LOOK_EVERY == 0 {
+        if self.kept.is_multiple_of(LOOK_EVERY) {
             let done = (time - self.plan.start) / self.plan.step;
             let progress = Progress { step: done.round() as u64, steps: self.steps, time };
             if !(self.go_on)(progress) {

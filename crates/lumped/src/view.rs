@@ -518,11 +518,9 @@ impl<'p> View<'p> {
             if !size.is_finite() || solver.factors.factorise().is_err() {
                 break;
             }
-            if converged && (keep_factors || size == 0.0) || size == 0.0 {
+            // Solved; the factors are those at the solution.
+            if size == 0.0 || converged {
                 converged = true;
-                break;
-            }
-            if converged {
                 break;
             }
             (last_size, fraction) = (size, 1.0);
@@ -1009,6 +1007,8 @@ fn undetermined(plan: &Plan, parts: &Parts, places: &Undetermined) -> Diagnostic
         "without waves nothing determines what happens between {}",
         names.collect::<Vec<_>>().join(", ")
     );
+    let first = components.first().map_or("", |&c| plan.name(c as u32));
     build::refusal(&message)
+        .on(fluxline_diagnostics::Place::component(first))
         .help("put a volume or a mass between them, or run the circuit with `solver = \"tlm\"`")
 }

@@ -17,6 +17,7 @@ const FIELDS: &[&str] = &[
     "real_time_factor",
     "rest",
     "variable_step",
+    "solver",
     "parasitic_pressure",
     "parasitic_force",
     "oil_balance",

@@ -268,7 +268,7 @@ fn check_parts(
         let places = places(instance, index, layout);
         let is_joined =
             places.iter().any(|&count| count > 0) || instance.declaration().ports.is_empty();
-        let ready = prepare(circuit, instance, step, instance.rate, &places);
+        let ready = prepare(circuit, instance, step, instance.rate, &places, &[]);
         no_feedthrough.push(ready.as_ref().ok().map(|ready| ready.no_feedthrough()));
         if let Err(problem) = ready
             && with_values
@@ -305,6 +305,7 @@ fn prepare(
     step: f64,
     rate: usize,
     places: &[usize],
+    driven: &[bool],
 ) -> Result<Box<dyn Prepared>, Diagnostic> {
     let environment = Environment {
         step: step / f64::from(circuit.rates[rate]),
@@ -314,6 +315,7 @@ fn prepare(
         places,
         // Motion must not be damped by numerics: springs and shafts stay undamped.
         filter: if holds_oil(instance) { circuit.run.line_filter() } else { Filter::None },
+        driven,
     };
     let Some(built) = (instance.kind.build)(&instance.values) else {
         return Err(Diagnostic::error(
@@ -646,10 +648,17 @@ fn assemble(
         signals.extend(outputs.map(|output| start_value(instance, output.start)));
     }
 
+    let mut driven: Vec<Box<[bool]>> =
+        inputs.iter().map(|own| vec![false; own.len()].into()).collect();
+    for drive in &circuit.drives {
+        driven[drive.component][drive.input] = true;
+    }
+
     // Components in their new surroundings.
     let mut prepared: Vec<Box<dyn Prepared>> = Vec::with_capacity(instances.len());
     for (index, instance) in instances.iter().enumerate() {
-        let ready = prepare(circuit, instance, step, rates[index], &places[index]);
+        let around = (&places[index][..], &driven[index][..]);
+        let ready = prepare(circuit, instance, step, rates[index], around.0, around.1);
         prepared.extend(problems.take(ready));
     }
     if prepared.len() < instances.len() {
@@ -792,17 +801,19 @@ fn assemble(
             });
             list.len() - 1
         });
-        let wiring = Wiring {
-            component: i as u32,
-            ports: bonds[i].clone().into(),
-            inputs: inputs[i].clone(),
-            output_offset: written[i],
-            states: blocks[i].clone(),
-        };
+        let outputs = written[i]..written[i] + declaration.outputs.len();
+        let wiring = Wiring::new(i as u32, &bonds[i], &inputs[i], outputs, blocks[i].clone());
         let member = list[home].len();
         let (is_lumped, is_lossless) = (ready.is_lumped(), ready.is_lossless());
         let chambers = ready.chambers();
-        ready.join(list[home].as_mut(), wiring);
+        if !ready.join(list[home].as_mut(), wiring) {
+            let message =
+                format!("`{}` is not wired as `{}` declares", instance.name, declaration.name);
+            problems.push(
+                Diagnostic::error(Code::WrongType, message).at_if(instance.span, "this component"),
+            );
+            return None;
+        }
 
         let component = i as u32;
         let hydraulic: Box<[u32]> = bonds[i]

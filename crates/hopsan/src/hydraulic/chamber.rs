@@ -135,9 +135,13 @@ impl<T: Num, const N: usize> Piston<T, N> {
         std::array::from_fn(|i| {
             let (area, beta) = (self.areas[i], self.bulk_modulus);
             let length = if i.is_multiple_of(2) { -x } else { self.stroke + x };
-            let smallest = beta * (dt * dt) * area * area / (mass * STIFFNESS_SHARE);
             let volume = self.dead_volumes[i] + area * length;
-            let volume = T::select(volume.lt(smallest), smallest, volume);
+            let (stiff, heavy) = (beta * (dt * dt) * area * area, mass * STIFFNESS_SHARE);
+            // Far above the smallest volume nobody waits for the division that gives it.
+            let volume = match !(volume * heavy).gt(stiff * 1.000_001) {
+                near if near.any() => at_least(volume, stiff, heavy),
+                _ => volume,
+            };
             beta / volume * ((chambers[i].count + 2) as f64 / 2.0 * dt / (1.0 - FILTER))
         })
     }
@@ -183,6 +187,14 @@ impl<T: Num, const N: usize> Piston<T, N> {
         let wave = (kept + stiffness * beyond / dt + impedance * speed) * 0.5;
         (T::select(hit, wave, zero), T::select(hit, impedance, zero))
     }
+}
+
+/// The volume, or the smallest one that is stable.
+#[cold]
+#[inline(never)]
+fn at_least<T: Num>(volume: T, stiff: T, heavy: T) -> T {
+    let smallest = stiff / heavy;
+    T::select(volume.lt(smallest), smallest, volume)
 }
 
 /// Equivalent mass at a port; one that is missing counts as 1 kg in the first step and stops the

@@ -5,7 +5,7 @@
 
 use crate::blocks::{End, turbulent, with_cavitation_in_two_ways};
 use fluxline_core::component::{ComponentType, Environment, NoConstants, Physics, Refusal, Step};
-use fluxline_core::number::Num;
+use fluxline_core::number::{Mask, Num};
 use fluxline_core::{Constants, component};
 
 /// The types of this file.
@@ -20,7 +20,10 @@ pub const TYPES: &[ComponentType] = &[
 /// Turbulent flow from one end to another where a mask holds, none elsewhere.
 #[inline(always)]
 pub(super) fn gated<T: Num>(open: T::Mask, conductance: T, from: End<T>, to: End<T>) -> [T; 2] {
-    let q = T::select(open, turbulent(conductance, from, to), T::zero());
+    let q = match open.any() {
+        true => T::select(open, turbulent(conductance, from, to), T::zero()),
+        false => T::zero(),
+    };
     [-q, q]
 }
 

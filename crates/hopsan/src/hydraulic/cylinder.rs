@@ -384,16 +384,24 @@ impl Bonds<f64> {
     }
 }
 
+/// Two chambers with one bond each.
+const ONE_EACH: [usize; 4] = [1, 1, 1, 0];
+
+/// The chambers, whose remembered waves come first in memory.
+#[inline(always)]
+fn chambers<const N: usize>(counts: [usize; 4], floor: Floor) -> [Chamber; N] {
+    let mut first = 0;
+    std::array::from_fn(|i| {
+        let chamber = Chamber { first, count: counts[i], waves: Chamber::MEMORY * i, floor };
+        first += counts[i];
+        chamber
+    })
+}
+
 impl<T: Num> Bonds<T> {
-    /// The chambers, whose remembered waves come first in memory.
     #[inline(always)]
     fn chambers<const N: usize>(&self, floor: Floor) -> [Chamber; N] {
-        std::array::from_fn(|i| Chamber {
-            first: self.counts[..i].iter().sum(),
-            count: self.counts[i],
-            waves: Chamber::MEMORY * i,
-            floor,
-        })
+        chambers(self.counts, floor)
     }
 }
 
@@ -474,7 +482,13 @@ macro_rules! two_chambers {
 
             #[inline(always)]
             fn step<T: Num>(k: &Bonds<T>, io: &mut Step<'_, T>) {
-                $step(Self::read(k, io), io);
+                let mut cylinder = Self::read(k, io);
+                // Most chambers have one port: then all places are known here.
+                if k.counts == ONE_EACH && io.port_count() == 3 {
+                    cylinder.chambers = chambers(ONE_EACH, $floor);
+                    return $step(cylinder, io);
+                }
+                $step(cylinder, io);
             }
         }
 

@@ -1,7 +1,9 @@
 //! Valves whose spool follows a signal.
 
 use super::check::gated;
-use super::spool::{Edge, Ports, Spool, Travel, conductance_per_opening, pass, spool_valve};
+use super::spool::{
+    Edge, Ports, Spool, SpoolValve, Travel, conductance_per_opening, pass, spool_valve,
+};
 use crate::blocks::{End, turbulent, with_cavitation, with_cavitation_in_two_ways};
 use fluxline_core::component;
 use fluxline_core::component::{ComponentType, Environment, Physics, Refusal, Step};
@@ -82,8 +84,8 @@ impl Ports for Valve22 {
     const STEPS_AT_START: bool = true;
 
     #[inline(always)]
-    fn flow<T: Num>(io: &mut Step<'_, T>, x: T) {
-        let opening = Self::gain(io) * io.input(Self::SHARE);
+    fn flow<T: Num>(io: &mut Step<'_, T>, x: T, gain: T) {
+        let opening = gain * io.input(Self::SHARE);
         pass::<T, 2, 1>(io, [(opening * x, Self::P, Self::A)]);
     }
 }
@@ -117,8 +119,8 @@ impl Ports for DirectionalValve22 {
         io.output(Self::POSITION)
     }
     #[inline(always)]
-    fn flow<T: Num>(io: &mut Step<'_, T>, x: T) {
-        let opening = Self::gain(io) * io.input(Self::SHARE);
+    fn flow<T: Num>(io: &mut Step<'_, T>, x: T, gain: T) {
+        let opening = gain * io.input(Self::SHARE);
         pass::<T, 2, 1>(io, [(opening * x, Self::P, Self::A)]);
     }
 }
@@ -154,8 +156,8 @@ impl Ports for DirectionalValve32 {
         io.output(Self::POSITION)
     }
     #[inline(always)]
-    fn flow<T: Num>(io: &mut Step<'_, T>, x: T) {
-        let opening = Self::gain(io) * io.input(Self::SHARE);
+    fn flow<T: Num>(io: &mut Step<'_, T>, x: T, gain: T) {
+        let opening = gain * io.input(Self::SHARE);
         let rest = (io.input(Self::STROKE) - x).max(T::zero());
         pass::<T, 3, 2>(io, [(opening * x, Self::P, Self::A), (opening * rest, Self::A, Self::T)]);
     }
@@ -199,8 +201,7 @@ impl Ports for Valve33 {
     proportional!(BothWays);
 
     #[inline(always)]
-    fn flow<T: Num>(io: &mut Step<'_, T>, x: T) {
-        let gain = Self::gain(io);
+    fn flow<T: Num>(io: &mut Step<'_, T>, x: T, gain: T) {
         let edge = |share, lap, x: T| gain * io.input(share) * (x - io.input(lap)).max(T::zero());
         let pa = edge(Self::SHARE_PA, Self::LAP_PA, x);
         let at = edge(Self::SHARE_AT, Self::LAP_AT, -x);
@@ -255,8 +256,8 @@ impl Ports for Valve42 {
     proportional!(OneWay);
 
     #[inline(always)]
-    fn flow<T: Num>(io: &mut Step<'_, T>, x: T) {
-        let open = Self::gain(io) * x;
+    fn flow<T: Num>(io: &mut Step<'_, T>, x: T, gain: T) {
+        let open = gain * x;
         pass::<T, 4, 2>(
             io,
             [
@@ -306,8 +307,7 @@ macro_rules! crossing_valve {
             $($ports)*
 
             #[inline(always)]
-            fn flow<T: Num>(io: &mut Step<'_, T>, x: T) {
-                let gain = Self::gain(io);
+            fn flow<T: Num>(io: &mut Step<'_, T>, x: T, gain: T) {
                 let (straight, crossed) = (gain * x, gain * (io.input(Self::STROKE) - x));
                 pass::<T, 4, 4>(
                     io,
@@ -421,8 +421,7 @@ macro_rules! valve_43 {
             proportional!(BothWays);
 
             #[inline(always)]
-            fn flow<T: Num>($io: &mut Step<'_, T>, $x: T) {
-                let $gain = Self::gain($io);
+            fn flow<T: Num>($io: &mut Step<'_, T>, $x: T, $gain: T) {
                 let edge = |share, lap, x: T, from, to| -> Edge<T> {
                     ($gain * $io.input(share) * (x - $io.input(lap)).max(T::zero()), from, to)
                 };

@@ -70,7 +70,7 @@ pub struct PumpPiston {
 ///
 /// The area is that of two holes with rounded ends that slide over each other, with a groove in front
 /// of and behind the kidney, in the arc length from where the groove begins.
-#[component("hopsan.HydraulicValvePlate", q, constants = Count)]
+#[component("hopsan.HydraulicValvePlate", q, constants = Plate)]
 pub struct ValvePlate {
     /// pistons
     #[port(name = "P1", many)]
@@ -274,11 +274,15 @@ impl Physics for PumpPiston {
     }
 }
 
-/// How many pistons there are.
+/// Constants of [`ValvePlate`].
 #[derive(Clone, Copy, Debug, Constants)]
-pub struct Count<T> {
+pub struct Plate<T> {
+    /// How many pistons there are.
     pistons: usize,
-    numbers: NoConstants<T>,
+    /// No signal drives the shape of the grooves.
+    has_constant_grooves: bool,
+    /// tan θ₁ and tan(θ₂/2), where they are constant.
+    grooves: [T; 2],
 }
 
 /// The opening between a piston's port and a kidney, all lengths along the arc.
@@ -316,6 +320,15 @@ impl<T: Num> Kidney<T> {
     /// Area at an arc length from where the groove in front begins.
     #[inline(always)]
     fn area(&self, x: T) -> T {
+        let end = self.grooves[0] + self.length + self.port + self.grooves[1];
+        match (x.ge(T::zero()) & x.le(end)).any() {
+            true => self.open_area(x),
+            false => T::zero(),
+        }
+    }
+
+    /// The same where the port is open in some lane.
+    fn open_area(&self, x: T) -> T {
         let [g1, g2] = self.grooves;
         let (zero, one, r, port) = (T::zero(), T::one(), self.r, self.port);
         let diameter = r * 2.0;
@@ -368,35 +381,48 @@ impl ValvePlate {
     const ANGLE_OF_BLOCK: Integrator = Integrator(Self::SPEED_1);
     /// C_q of the openings.
     const FLOW_COEFFICIENT: f64 = 0.67;
+    const DEGREE: f64 = PI / 180.0;
+
+    /// tan θ₁ and tan(θ₂/2).
+    fn grooves<T: Num>(rise: T, opening: T) -> [T; 2] {
+        [tan(rise * Self::DEGREE), tan(opening * (0.5 * Self::DEGREE))]
+    }
 }
 
 impl Physics for ValvePlate {
     const HAS_LAW: bool = false;
 
-    fn prepare(&self, environment: &Environment) -> Result<Count<f64>, Refusal> {
-        let pistons = environment.places.first().copied().unwrap_or(0);
-        Ok(Count { pistons, numbers: NoConstants::new() })
+    fn prepare(&self, environment: &Environment) -> Result<Plate<f64>, Refusal> {
+        Ok(Plate {
+            pistons: environment.places.first().copied().unwrap_or(0),
+            has_constant_grooves: environment.holds(&[Self::RISE, Self::OPENING]),
+            grooves: Self::grooves(self.rise, self.opening),
+        })
     }
 
-    fn start<T: Num>(_: &Count<T>, io: &mut Step<'_, T>) {
+    fn start<T: Num>(_: &Plate<T>, io: &mut Step<'_, T>) {
         Self::ANGLE_OF_BLOCK.start(io, T::zero(), T::zero());
     }
 
     #[inline(always)]
-    fn step<T: Num>(k: &Count<T>, io: &mut Step<'_, T>) {
-        let degree = PI / 180.0;
+    fn step<T: Num>(k: &Plate<T>, io: &mut Step<'_, T>) {
+        let degree = Self::DEGREE;
         let arc = io.input(Self::RADIUS) * degree;
         let [length, g1, g2, r, port] =
             [Self::KIDNEY, Self::GROOVE_1, Self::GROOVE_2, Self::ROUNDING, Self::PORT]
                 .map(|i| io.input(i));
         let begin = -(length * 0.5) - g1 - r + 90.0;
+        let [rise, opening] = match k.has_constant_grooves {
+            true => k.grooves,
+            false => Self::grooves(io.input(Self::RISE), io.input(Self::OPENING)),
+        };
         let kidney = Kidney {
             length: length * arc,
             grooves: [g1 * arc, g2 * arc],
             r: r * arc,
             port: port * arc,
-            rise: tan(io.input(Self::RISE) * degree),
-            opening: tan(io.input(Self::OPENING) * (0.5 * degree)),
+            rise,
+            opening,
         };
         let speed = io.input(Self::SPEED);
         let angle = Self::ANGLE_OF_BLOCK.step(io, speed);
@@ -481,6 +507,8 @@ impl Physics for SwashPlate {
 #[derive(Clone, Copy, Debug, Constants)]
 pub struct Block<T> {
     pistons: usize,
+    /// Cosine and sine of the angle between two pistons.
+    turn: [f64; 2],
     inertia: T,
 }
 
@@ -494,7 +522,8 @@ impl Physics for CylinderBlock {
 
     fn prepare(&self, environment: &Environment) -> Result<Block<f64>, Refusal> {
         let pistons = environment.places.first().copied().unwrap_or(0);
-        Ok(Block { pistons, inertia: self.inertia })
+        let turn = place(1, pistons.max(1));
+        Ok(Block { pistons, turn: [turn.cos(), turn.sin()], inertia: self.inertia })
     }
 
     fn start<T: Num>(k: &Block<T>, io: &mut Step<'_, T>) {
@@ -512,20 +541,29 @@ impl Physics for CylinderBlock {
         let angle = -io.memory(Self::ANGLE_1) - io.input(Self::OFFSET);
         let (mut torque, mut resistance) =
             (-shaft.wave, io.input(Self::FRICTION) + shaft.impedance);
+        // One sine and one cosine for all pistons: from each to the next it is a turn by 2π/N.
+        let first = [angle.cos() * lever, angle.sin() * lever];
+        let next = |[c, s]: [T; 2]| {
+            let [cos, sin] = k.turn;
+            [c * cos + s * sin, s * cos - c * sin]
+        };
+        let mut at = first;
         for i in 0..k.pistons {
-            let arm = lever * (angle - place(i, k.pistons)).cos();
+            let arm = at[0];
             torque += io.wave(i) * arm;
             resistance += io.impedance(i) * arm * arm;
+            at = next(at);
         }
         let (zero, one) = (T::zero(), T::one());
         let turned = Self::TURN.free(io, [one, zero, zero], [zero, resistance, k.inertia], torque);
         let speed = Self::SPEED.free(io, [one, zero], [resistance, k.inertia], torque);
+        at = first;
         for i in 0..k.pistons {
-            let at = angle - place(i, k.pistons);
-            let v = -(lever * at.cos() * speed);
-            let x = lever * at.sin();
+            let [arm, x] = at;
+            let v = -(arm * speed);
             let force = End::at(io, i).effort(v);
             io.set_motion(i, v, x, force);
+            at = next(at);
         }
         let force = shaft.effort(speed);
         io.set_motion(k.pistons, speed, turned, force);

@@ -1,6 +1,6 @@
 //! Valves whose spool a pressure moves against a spring.
 
-use super::spool::{Ports, Spool, Travel, conductance_per_opening, pass, spool_valve};
+use super::spool::{Ports, Spool, SpoolValve, Travel, conductance_per_opening, pass, spool_valve};
 use fluxline_core::component;
 use fluxline_core::component::{ComponentType, Environment, Physics, Refusal, Step};
 use fluxline_core::number::Num;
@@ -61,8 +61,7 @@ macro_rules! piloted_valve {
                 T::zero()
             }
             #[inline(always)]
-            fn flow<T: Num>($io: &mut Step<'_, T>, x: T) {
-                let gain = Self::gain($io);
+            fn flow<T: Num>($io: &mut Step<'_, T>, x: T, gain: T) {
                 let ($open, $closing) = (gain * x, gain * ($io.input(Self::STROKE) - x));
                 $flow;
                 $io.set_flow(Self::PILOT, T::zero());

@@ -6,7 +6,7 @@
 //! the opening. The opening wanted is (e + b₂·x/2)/(b₁ + b₂), where e is the excess of pressure; a
 //! hysteresis of width p_h/(b₁ + b₂) and a lag of τ/(1 + b₂/b₁) follow.
 
-use crate::blocks::{End, FirstOrder, turbulent, with_cavitation};
+use crate::blocks::{End, FirstOrder, limit, turbulent, with_cavitation};
 use fluxline_core::component::{ComponentType, Environment, Physics, Refusal, Step};
 use fluxline_core::number::Num;
 use fluxline_core::{Constants, component};
@@ -171,7 +171,7 @@ impl PressureSpool<f64> {
 /// Holds a value within half a width around a target.
 #[inline(always)]
 pub fn hysteresis<T: Num>(target: T, width: T, before: T) -> T {
-    let (low, high) = (target - width / 2.0, target + width / 2.0);
+    let (low, high) = (target - width * 0.5, target + width * 0.5);
     T::select(before.lt(low), low, T::select(before.gt(high), high, before))
 }
 
@@ -197,10 +197,16 @@ impl<T: Num> PressureSpool<T> {
         let share = T::select(nothing, one, root * 2.0 / sum);
         let lines = (share * z * root).max(zero);
         let stiffness = own + lines;
-        let wanted = (excess(share, io.wave(p1), io.wave(p2)) + lines * before / 2.0) / stiffness;
-        let wanted = hysteresis(wanted, width / stiffness, before);
-        let lag = lag / (lines / own + 1.0);
-        filter.step(io, [one, zero], [one, lag], wanted, (zero, self.most))
+        let yielding = stiffness.recip();
+        let pushed = excess(share, io.wave(p1), io.wave(p2)) + lines * before * 0.5;
+        let wanted = hysteresis(pushed * yielding, width * yielding, before);
+        // A lag of τ·b₁/(b₁ + b₂) by the bilinear rule, with all of it multiplied by b₁ + b₂: its
+        // division does not wait for the one above.
+        let (step, slow) = (stiffness * io.dt, lag * own * 2.0);
+        let driven = step * (wanted + io.memory(filter.0)) - (step - slow) * before;
+        let opening = limit(driven * (step + slow).recip(), zero, self.most);
+        filter.start(io, wanted, opening);
+        opening
     }
 }
 

@@ -1,6 +1,6 @@
 //! What all valves with a spool share: its motion, and the edges it opens.
 
-use crate::blocks::{End, limit, turbulent, with_cavitation};
+use crate::blocks::{End, limit, turbulent, with_cavitation_in_two_ways};
 use fluxline_core::Constants;
 use fluxline_core::component::Step;
 use fluxline_core::number::Num;
@@ -16,6 +16,17 @@ use std::f64::consts::PI;
 pub struct Spool<T> {
     drive: T,
     keep: [T; 2],
+}
+
+/// Constants of a valve with a spool.
+#[derive(Clone, Copy, Debug, Constants)]
+pub struct SpoolValve<T> {
+    /// The spool's motion.
+    pub(super) spool: Spool<T>,
+    /// No signal drives what the conductance of an opening follows from.
+    pub(super) has_constant_gain: bool,
+    /// Conductance per opening of an edge all around the spool, where it is constant.
+    pub(super) gain: T,
 }
 
 /// Which way a spool can move from 0.
@@ -94,15 +105,30 @@ pub(super) fn pass<T: Num, const PORTS: usize, const EDGES: usize>(
     io: &mut Step<'_, T>,
     edges: [Edge<T>; EDGES],
 ) {
-    with_cavitation(io, std::array::from_fn(|port| port), false, |ends: [End<T>; PORTS]| {
-        let mut flows = [T::zero(); PORTS];
-        for (conductance, from, to) in edges {
-            let q = turbulent(conductance, ends[from], ends[to]);
-            flows[from] -= q;
-            flows[to] += q;
-        }
-        flows
-    });
+    // Two closures, one for the rare case: each has one caller and is compiled into it.
+    with_cavitation_in_two_ways(
+        io,
+        std::array::from_fn(|port| port),
+        false,
+        #[inline(always)]
+        |ends: [End<T>; PORTS]| through(edges, ends),
+        |ends: [End<T>; PORTS]| through(edges, ends),
+    );
+}
+
+/// Flow out of each port for the ends at the ports.
+#[inline(always)]
+fn through<T: Num, const PORTS: usize, const EDGES: usize>(
+    edges: [Edge<T>; EDGES],
+    ends: [End<T>; PORTS],
+) -> [T; PORTS] {
+    let mut flows = [T::zero(); PORTS];
+    for (conductance, from, to) in edges {
+        let q = turbulent(conductance, ends[from], ends[to]);
+        flows[from] -= q;
+        flows[to] += q;
+    }
+    flows
 }
 
 /// What a valve adds to its spool.
@@ -115,8 +141,8 @@ pub(super) trait Ports {
     fn command<T: Num>(io: &Step<'_, T>) -> T;
     /// Where the spool starts.
     fn start_position<T: Num>(io: &Step<'_, T>) -> T;
-    /// Flows with the spool at x.
-    fn flow<T: Num>(io: &mut Step<'_, T>, x: T);
+    /// Flows with the spool at x, for a conductance per opening of an edge all around it.
+    fn flow<T: Num>(io: &mut Step<'_, T>, x: T, gain: T);
 }
 
 /// Declares a valve with a spool: its own ports and inputs (`fields`), besides those that all have.
@@ -130,7 +156,7 @@ macro_rules! spool_valve {
         $type:ident { $($fields:tt)* }
     ) => {
         $(#[$doc])*
-        #[component($name, q, constants = Spool)]
+        #[component($name, q, constants = SpoolValve)]
         pub struct $type {
             $($fields)*
             /// C_q — flow coefficient [–]
@@ -171,26 +197,23 @@ macro_rules! spool_valve {
             first_stroke: Memory,
         }
 
-        impl $type {
-            /// Conductance per opening of an edge all around the spool.
-            #[inline(always)]
-            fn gain<T: Num>(io: &Step<'_, T>) -> T {
-                conductance_per_opening(
-                    io.input(Self::FLOW_COEFFICIENT),
-                    io.input(Self::DIAMETER),
-                    io.input(Self::DENSITY),
-                )
-            }
-        }
-
         impl Physics for $type {
             const HAS_LAW: bool = false;
 
-            fn prepare(&self, environment: &Environment) -> Result<Spool<f64>, Refusal> {
-                Ok(Spool::new(self.frequency, self.damping, environment.step))
+            fn prepare(&self, environment: &Environment) -> Result<SpoolValve<f64>, Refusal> {
+                let inputs = [Self::FLOW_COEFFICIENT, Self::DIAMETER, Self::DENSITY];
+                Ok(SpoolValve {
+                    spool: Spool::new(self.frequency, self.damping, environment.step),
+                    has_constant_gain: environment.holds(&inputs),
+                    gain: conductance_per_opening(
+                        self.flow_coefficient,
+                        self.diameter,
+                        self.density,
+                    ),
+                })
             }
 
-            fn start<T: Num>(k: &Spool<T>, io: &mut Step<'_, T>) {
+            fn start<T: Num>(k: &SpoolValve<T>, io: &mut Step<'_, T>) {
                 let (x, stroke) = (Self::start_position(io), io.input(Self::STROKE));
                 Spool::start(io, Self::COMMAND_1, Self::TRAVEL, x, stroke);
                 if Self::STEPS_AT_START {
@@ -199,10 +222,18 @@ macro_rules! spool_valve {
             }
 
             #[inline(always)]
-            fn step<T: Num>(k: &Spool<T>, io: &mut Step<'_, T>) {
+            fn step<T: Num>(k: &SpoolValve<T>, io: &mut Step<'_, T>) {
                 let command = Self::command(io);
-                let x = k.step(io, Self::COMMAND_1, Self::TRAVEL, command);
-                Self::flow(io, x);
+                let x = k.spool.step(io, Self::COMMAND_1, Self::TRAVEL, command);
+                let gain = match k.has_constant_gain {
+                    true => k.gain,
+                    false => conductance_per_opening(
+                        io.input(Self::FLOW_COEFFICIENT),
+                        io.input(Self::DIAMETER),
+                        io.input(Self::DENSITY),
+                    ),
+                };
+                Self::flow(io, x, gain);
                 io.set_output(Self::POSITION, x);
             }
         }

@@ -1,8 +1,6 @@
 //! Volumes of oil.
 
-use fluxline_core::component::{
-    BalanceRole, ComponentType, Environment, NoConstants, Physics, Refusal, Step,
-};
+use fluxline_core::component::{BalanceRole, ComponentType, Environment, Physics, Refusal, Step};
 use fluxline_core::number::Num;
 use fluxline_core::{Constants, component};
 
@@ -76,7 +74,7 @@ impl Physics for Volume {
 ///
 /// Z follows the inputs from step to step; the waves are not corrected for it. All ports start with
 /// one pressure and flow.
-#[component("hopsan.HydraulicVolumeMultiPort", c)]
+#[component("hopsan.HydraulicVolumeMultiPort", c, constants = Meeting)]
 pub struct VolumeMultiPort {
     /// the volume
     #[port(name = "P1", many)]
@@ -95,11 +93,63 @@ pub struct VolumeMultiPort {
     pub high_pressure: f64,
 }
 
+/// New waves where N line ends meet, N known beforehand.
+#[inline(always)]
+fn meet<T: Num, const N: usize>(share: f64, io: &mut Step<'_, T>, z: T, keep: T) {
+    let waves: [T; N] = std::array::from_fn(|i| io.wave(i));
+    let doubled: [T; N] = std::array::from_fn(|i| z * io.flow(i) * 2.0);
+    let mut sum = T::zero();
+    for i in 0..N {
+        sum += waves[i] + doubled[i];
+    }
+    let twice_mean = sum * share;
+    let take = T::one() - keep;
+    for i in 0..N {
+        let ideal = twice_mean - waves[i] - doubled[i];
+        io.set_wave(i, keep * waves[i] + take * ideal, z);
+    }
+}
+
+/// The same for any number.
+fn meet_many<T: Num>(share: f64, io: &mut Step<'_, T>, z: T, keep: T) {
+    let mut sum = T::zero();
+    for i in 0..io.port_count() {
+        sum += io.wave(i) + z * io.flow(i) * 2.0;
+    }
+    let twice_mean = sum * share;
+    let take = T::one() - keep;
+    for i in 0..io.port_count() {
+        let ideal = twice_mean - io.wave(i) - z * io.flow(i) * 2.0;
+        let wave = keep * io.wave(i) + take * ideal;
+        io.set_wave(i, wave, z);
+    }
+}
+
+/// Constants of [`VolumeMultiPort`].
+#[derive(Clone, Copy, Debug, Constants)]
+pub struct Meeting<T> {
+    /// No signal drives its size, stiffness or filter.
+    is_constant: bool,
+    /// Z, where it is constant.
+    impedance: T,
+    /// α, where it is constant.
+    filter: T,
+    /// 2/N.
+    share: f64,
+}
+
 impl VolumeMultiPort {
+    /// Z for a volume V, a bulk modulus β, a filter α, and N ports.
+    #[inline(always)]
+    fn impedance_of<T: Num>((volume, modulus, filter): (T, T, T), ports: usize, dt: f64) -> T {
+        modulus / volume * (0.5 * ports as f64 * dt) / (T::one() - filter)
+    }
+
     #[inline(always)]
     fn impedance<T: Num>(io: &Step<'_, T>) -> T {
-        let stiffness = io.input(Self::BULK_MODULUS) / io.input(Self::VOLUME);
-        stiffness * (0.5 * io.port_count() as f64 * io.dt) / (T::one() - io.input(Self::FILTER))
+        let [volume, modulus, filter] =
+            [Self::VOLUME, Self::BULK_MODULUS, Self::FILTER].map(|i| io.input(i));
+        Self::impedance_of((volume, modulus, filter), io.port_count(), io.dt)
     }
 }
 
@@ -107,11 +157,18 @@ impl Physics for VolumeMultiPort {
     const HAS_LAW: bool = false;
     const ROLE: BalanceRole = BalanceRole::Storage;
 
-    fn prepare(&self, _: &Environment) -> Result<NoConstants<f64>, Refusal> {
-        Ok(NoConstants::new())
+    fn prepare(&self, environment: &Environment) -> Result<Meeting<f64>, Refusal> {
+        let inputs = [Self::VOLUME, Self::BULK_MODULUS, Self::FILTER];
+        let values = (self.volume, self.bulk_modulus, self.filter);
+        Ok(Meeting {
+            is_constant: environment.holds(&inputs),
+            impedance: Self::impedance_of(values, environment.bonds, environment.step),
+            filter: self.filter,
+            share: 2.0 / environment.bonds as f64,
+        })
     }
 
-    fn start<T: Num>(_: &NoConstants<T>, io: &mut Step<'_, T>) {
+    fn start<T: Num>(_: &Meeting<T>, io: &mut Step<'_, T>) {
         let z = Self::impedance(io);
         for i in 0..io.port_count() {
             let wave = io.effort(i) + z * io.flow(i);
@@ -120,18 +177,17 @@ impl Physics for VolumeMultiPort {
     }
 
     #[inline(always)]
-    fn step<T: Num>(_: &NoConstants<T>, io: &mut Step<'_, T>) {
-        let z = Self::impedance(io);
-        let mut sum = T::zero();
-        for i in 0..io.port_count() {
-            sum += io.wave(i) + z * io.flow(i) * 2.0;
-        }
-        let twice_mean = sum * (2.0 / io.port_count() as f64);
-        let keep = io.input(Self::FILTER);
-        for i in 0..io.port_count() {
-            let ideal = twice_mean - io.wave(i) - z * io.flow(i) * 2.0;
-            let wave = keep * io.wave(i) + (T::one() - keep) * ideal;
-            io.set_wave(i, wave, z);
+    fn step<T: Num>(k: &Meeting<T>, io: &mut Step<'_, T>) {
+        let (z, keep) = match k.is_constant {
+            true => (k.impedance, k.filter),
+            false => (Self::impedance(io), io.input(Self::FILTER)),
+        };
+        // What usual numbers of ports share is compiled for each of them.
+        match io.port_count() {
+            2 => meet::<T, 2>(k.share, io, z, keep),
+            3 => meet::<T, 3>(k.share, io, z, keep),
+            4 => meet::<T, 4>(k.share, io, z, keep),
+            _ => meet_many(k.share, io, z, keep),
         }
     }
 }

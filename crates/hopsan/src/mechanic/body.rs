@@ -54,7 +54,7 @@ impl Body {
         force: T,
     ) -> (T, T) {
         let (zero, one) = (T::zero(), T::one());
-        let x = self.travel().free(io, [one, zero, zero], [k_travel, resistance, m], force);
+        let x = self.travel().under(io, [k_travel, resistance, m], force);
         let v = self.speed().free(io, [one, zero], [resistance, m], force - k_speed * x);
         (x, v)
     }

@@ -8,7 +8,7 @@ use super::block::{inert, memoryless};
 use super::noise::Sequence;
 use crate::same::same_as;
 use fluxline_core::component::{ComponentType, Environment, NoConstants, Physics, Refusal, Step};
-use fluxline_core::number::Num;
+use fluxline_core::number::{Mask, Num};
 use fluxline_core::{Constants, component};
 use fluxline_library::signal::constant::Time;
 use std::f64::consts::{FRAC_PI_2, PI};
@@ -417,7 +417,17 @@ impl SquareWave {
         let (base, height) = (io.input(Self::BASE), io.input(Self::AMPLITUDE));
         // The sign of the sine decides at the half periods, as rounded as it is there.
         let angle = (t - begin) * 2.0 * PI * io.input(Self::FREQUENCY);
-        let upper = angle.sin().ge(T::zero());
+        // Elsewhere the number of the half period tells the sign without a sine.
+        let halves = angle * PI.recip();
+        let whole = halves.floor();
+        let part = halves - whole;
+        let is_far =
+            part.gt(T::of(1e-6)) & part.lt(T::of(1.0 - 1e-6)) & halves.abs().lt(T::of(1e6));
+        let upper = if is_far.all() {
+            (whole - (whole * 0.5).floor() * 2.0).lt(T::of(0.5))
+        } else {
+            angle.sin().ge(T::zero())
+        };
         T::select(t.lt(begin), base, T::select(upper, base + height, base - height))
     }
 }
@@ -454,6 +464,9 @@ impl StepExponentialDelay {
     fn value<T: Num>(io: &Step<'_, T>) -> T {
         let (t, begin) = (T::of(io.time), io.input(Self::TIME));
         let base = io.input(Self::BASE);
+        if t.lt(begin).all() {
+            return base;
+        }
         let left = (-(t - begin) / io.input(Self::DECAY)).exp();
         T::select(t.lt(begin), base, base + io.input(Self::AMPLITUDE) * left)
     }

@@ -13,7 +13,9 @@ use std::f64::consts::PI;
 
 choice! {
     /// How flow depends on the pressure drop below the transition to turbulence.
+    #[derive(Default)]
     pub enum FlowLaw {
+        #[default]
         /// Cubic, smooth in value and slope (Åman 2.10–2.16).
         TwoRegime = "two_regime",
         /// Turbulent down to zero: infinite slope there.
@@ -22,12 +24,6 @@ choice! {
         Merritt = "merritt",
         /// Quadratic, smooth in value and slope, from 9/4 of the transition drop (Ellman and Piché).
         Ellman = "ellman",
-    }
-}
-
-impl Default for FlowLaw {
-    fn default() -> Self {
-        Self::TwoRegime
     }
 }
 

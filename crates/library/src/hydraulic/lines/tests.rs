@@ -596,15 +596,10 @@ fn a_change_of_step_keeps_the_oil() {
                     bonds: 2,
                     places: &[2],
                     filter: Filter::None,
+                    driven: &[],
                 })
                 .unwrap();
-            let wiring = Wiring {
-                component: 0,
-                ports: Box::new([0, 1]),
-                inputs: Box::new([]),
-                output_offset: 0,
-                states: 0..bench.state.states.len(),
-            };
+            let wiring = Wiring::new(0, &[0, 1], &[], 0..0, 0..bench.state.states.len());
             let old = *bench.constants();
             let mut state = bench.state.clone();
             let clock = Clock { time: 0.0, dt: new_dt, tick: state.step + 1 };
