@@ -73,7 +73,7 @@ damping = "0 N*s/m"
 [components.wall]
 type = "translational.fixed"
 [[connect]]
-from = "wall.b"
+from = "wall.port"
 to = "spring.a"
 [[connect]]
 from = "spring.b"
@@ -134,7 +134,7 @@ step = "1 ms"
 type = "signal.step"
 base = 0
 amplitude = 1
-time = "0 s"
+time = "1 ms"
 [components.lag]
 type = "signal.second_order"
 natural_frequency = "20 rad/s"
