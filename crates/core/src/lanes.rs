@@ -236,8 +236,7 @@ fn have_one_frame(one: &Plan, other: &Plan) -> bool {
 pub fn are_alike(one: &Plan, other: &Plan, registry: &Registry) -> bool {
     let plan = one;
     let groups_are = |one: &[Box<dyn Group<f64>>], other: &[Box<dyn Group<f64>>]| {
-        let group_is = |(one, other): (&Box<dyn Group<f64>>, &Box<dyn Group<f64>>)| {
-            let (one, other) = (one.as_ref(), other.as_ref());
+        let group_is = |one: &dyn Group<f64>, other: &dyn Group<f64>| {
             if one.is_empty() || other.is_empty() {
                 return one.is_empty() && other.is_empty();
             }
@@ -246,7 +245,8 @@ pub fn are_alike(one: &Plan, other: &Plan, registry: &Registry) -> bool {
             let packing = registry.get(name).and_then(|kind| kind.lanes);
             one.gates() == other.gates() && packing.is_some_and(|p| (p.alike)(one, other))
         };
-        one.len() == other.len() && one.iter().zip(other).all(group_is)
+        one.len() == other.len()
+            && one.iter().zip(other).all(|(one, other)| group_is(one.as_ref(), other.as_ref()))
     };
     have_one_frame(one, other)
         && one.rates.iter().zip(&other.rates).all(|(one, other)| {
