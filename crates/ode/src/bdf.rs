@@ -47,6 +47,8 @@ pub struct Bdf {
     min_step: f64,
     first_step: Option<f64>,
     newton_tolerance: f64,
+    // Corrections below this are rounding, in the norm of the tolerances.
+    rounding: f64,
     work: Work,
     matrix: Shifted,
     jacobian: Vec<f64>,
@@ -91,6 +93,7 @@ impl Bdf {
             min_step: options.min_step,
             first_step: options.first_step,
             newton_tolerance: (10.0 * f64::EPSILON / relative).max(relative.sqrt().min(0.03)),
+            rounding: 100.0 * f64::EPSILON / relative,
             work: Work::default(),
             matrix: Shifted::new(system),
             jacobian: vec![0.0; system.pattern().len()],
@@ -198,6 +201,11 @@ impl Bdf {
             self.work.newton_iterations += 1;
             let norm;
             (norm, worst) = self.scale.worst(&self.correction, &self.predicted);
+            // At rest a correction is some units in the last place and does not shrink any more; a
+            // rate of convergence found from it would refuse every step.
+            if norm <= self.rounding {
+                return Ok(Solved::After(iteration + 1));
+            }
             if iteration > 0 {
                 rate = norm / last;
             }
@@ -299,8 +307,12 @@ impl Solver for Bdf {
             self.begin_anew(system, time, x, limit).map_err(trouble)?;
         }
         let longest = self.max_step.max(shortest);
-        if self.step > longest || self.step < shortest {
-            self.rescale(self.step.clamp(shortest, longest) / self.step);
+        if self.step > longest {
+            self.rescale(longest / self.step);
+        } else if self.step < shortest {
+            // With room: the shortest step grows with time, and one that is raised before every step
+            // is never the same often enough for a longer one to be chosen.
+            self.rescale((2.0 * shortest).min(longest) / self.step);
         }
         let mut is_present = false;
         loop {

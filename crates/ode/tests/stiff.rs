@@ -92,3 +92,52 @@ fn a_fixed_implicit_step_goes_round_the_oscillator_without_failing() {
     // A jump that one step does not solve is solved in parts of it.
     assert_eq!(work.steps, 11_000);
 }
+
+#[test]
+fn steps_grow_where_a_circuit_has_come_to_rest_at_any_tolerance() {
+    // A small volume between two throttles, p₁' = c₁·(k·√(p_s − p₁) − k·√(p₁ − p₂)), and a large one
+    // that drains: at rest p_s/3 lies across each of the three.
+    let (supply, k) = (1.5e7f64, 5.6e-7);
+    let (small, large) = (1.5e9 / 1e-7, 1.5e9 / 1e-3);
+    let rest = [2.0 / 3.0 * supply, supply / 3.0];
+    for relative in [1e-5, 1e-7, 1e-9, 1e-11] {
+        let options = Options {
+            relative_tolerance: relative,
+            absolute_tolerance: relative,
+            step: 1e-4,
+            ..Options::default()
+        };
+        for method in [Method::Rosenbrock, Method::Bdf] {
+            let mut system = problems::Problem::new(
+                2,
+                |_: f64, p: &[f64], f: &mut [f64]| {
+                    let first = k * (supply - p[0]).abs().sqrt();
+                    let second = k * (p[0] - p[1]).abs().sqrt();
+                    f[0] = small * (first - second);
+                    f[1] = large * (second - k * p[1].abs().sqrt());
+                },
+                |_: f64, p: &[f64], j: &mut [f64]| {
+                    let slope = |drop: f64| 0.5 * k / drop.abs().sqrt();
+                    let (first, second) = (slope(supply - p[0]), slope(p[0] - p[1]));
+                    j[0] = -small * (first + second);
+                    j[1] = small * second;
+                    j[2] = large * second;
+                    j[3] = -large * (second + slope(p[1]));
+                },
+            );
+            let solver = build(method, &system, &options);
+            // Late enough for the first steps to be near the rounding of time.
+            let mut driver = Driver::new(solver, 0.3, &[9e6, 4e6]);
+            driver.advance(&mut system, 10.0, &mut Samples::none(), &mut ()).unwrap();
+            let (p, work) = (driver.state(), driver.work());
+
+            for (p, rest) in p.iter().zip(rest) {
+                assert!((p / rest - 1.0).abs() < 10.0 * relative, "{method} {relative}: {p} {rest}");
+            }
+            // Steps of a transient grow in number with the tolerance to the power −1/4 or less (the
+            // order of Rosenbrock's method); at rest there are next to none.
+            let most = 300.0 * relative.powf(-0.25) / 1e-5f64.powf(-0.25);
+            assert!(((work.steps + work.rejected) as f64) < most, "{method} {relative}: {work:?}");
+        }
+    }
+}

@@ -128,7 +128,13 @@ pub const CASES: &[Case] = &[
     relief_line::CASE,
     mass_spring::CASE,
     filters::CASE,
+    lumped::circuit1::CASE,
     lumped::circuit2::CASE,
+    lumped::circuit3::CASE,
+    lumped::circuit4::CASE,
+    lumped::cylinder_drive::CASE,
+    lumped::run_off::CASE,
+    lumped::flow_control_valve::CASE,
     lumped::stiffness::CASE,
 ];
 

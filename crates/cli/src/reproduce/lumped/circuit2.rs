@@ -8,11 +8,10 @@
 //! time, in one run on one machine. The published inputs are not known, so published errors are
 //! comparable in size only.
 
-use super::{Solved, Way, bar, beside, median, open, rmse, solve};
+use super::{Solved, Way, bar, beside, median, open, rmse, solve, way};
 use crate::reproduce::{Band, Case, Extent, Figure, Origin};
 use fluxline_core::plan::Plan;
 use fluxline_core::settings::{InnerKind, SmallVolumeKind, SolverKind, SolverSettings};
-use fluxline_core::values::default_settings;
 use fluxline_diagnostics::Diagnostics;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -42,12 +41,6 @@ struct Row {
     error_bar: f64,
     /// Least speed-up.
     speed: Option<f64>,
-}
-
-fn way(kind: SolverKind, step: f64, change: impl Fn(&mut SolverSettings)) -> Way {
-    let mut settings = default_settings().unwrap_or_else(|| unreachable!("settings have defaults"));
-    change(&mut settings);
-    Way { kind, step, settings }
 }
 
 fn pseudo(inner: InnerKind, inner_step: f64) -> Way {

@@ -1,14 +1,12 @@
 //! Stiffness as published: condition numbers of circuit 2 of Malysheva, and the largest stable steps
 //! of Åman's cylinder drive.
 
-use super::{Way, open, solve};
+use super::{largest_step, no_modes, open, solve, way};
 use crate::reproduce::{Band, Case, Extent, Figure, Origin};
 use fluxline_core::settings::SolverKind;
-use fluxline_core::values::default_settings;
-use fluxline_diagnostics::{Code, Diagnostic, Diagnostics};
+use fluxline_diagnostics::Diagnostics;
 use fluxline_lumped::setup::modes_at;
 use fluxline_lumped::view::View;
-use fluxline_ode::modes::ExplicitMethod;
 
 /// The case.
 pub(in crate::reproduce) const CASE: Case = Case {
@@ -45,10 +43,6 @@ fn figures(_: &Extent) -> Result<Vec<Figure>, Diagnostics> {
         });
     }
     Ok(all)
-}
-
-fn no_modes() -> Diagnostics {
-    Diagnostic::error(Code::NotLumped, "the modes of this circuit were not found").into()
 }
 
 /// Three orifices in series carry one flow: Q² = p_s/(1/K² + 1/k_t² + 1/(k₁ + k₂)²).
@@ -119,11 +113,9 @@ fn condition(volume: &str) -> Result<f64, Diagnostics> {
 fn stable_step(diameter: &str) -> Result<f64, Diagnostics> {
     let session = open("cylinder_drive.toml", DRIVE, &[("second.diameter", diameter)])?;
     let plan = session.plan();
-    let settings = default_settings().unwrap_or_else(|| unreachable!("settings have defaults"));
-    let way = Way { kind: SolverKind::Rosenbrock, step: plan.step, settings };
+    let way = way(SolverKind::Rosenbrock, plan.step, |_| {});
     let rest = solve(plan, &way, &[], 2000.0, 2000.0)?;
     let mut view = View::of(plan)?;
     let modes = modes_at(&mut view, plan.start, &rest.last).ok_or_else(no_modes)?;
-    let stable = modes.largest_stable_step(ExplicitMethod::RungeKutta4).map_err(|_| no_modes())?;
-    Ok(stable.step)
+    largest_step(&modes)
 }
