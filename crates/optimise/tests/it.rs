@@ -142,7 +142,7 @@ fn constrained_problems_are_solved_to_their_published_optima() {
     };
     type Problem<'a> = (&'a str, Space, f64, f64, &'a dyn Fn(&[f64]) -> Value);
     let problems: [Problem; 3] = [
-        ("g06", bounds(&[(13.0, 100.0), (0.0, 100.0)]), -6961.813_875_58, 50.0, &g06),
+        ("g06", bounds(&[(13.0, 100.0), (0.0, 100.0)]), -6_961.813_875_58, 50.0, &g06),
         ("g08", bounds(&[(1e-9, 10.0), (1e-9, 10.0)]), -0.095_825_041_418, 5.0, &g08),
         ("g24", bounds(&[(0.0, 3.0), (0.0, 4.0)]), -5.508_013_271_6, 1.0, &g24),
     ];
@@ -176,7 +176,8 @@ fn fronts_of_zdt_are_found_to_two_percent_of_their_area() {
         let share = x[0] / g(x);
         g(x) * (1.0 - share.sqrt() - share * (10.0 * PI * x[0]).sin())
     };
-    let functions: [&dyn Fn(&[f64]) -> f64; 3] = [&zdt1, &zdt2, &zdt3];
+    type Second<'a> = &'a dyn Fn(&[f64]) -> f64;
+    let functions: [Second; 3] = [&zdt1, &zdt2, &zdt3];
     for (number, second) in functions.into_iter().enumerate() {
         // The perfect front, at g = 1, finely.
         let n = 20_000;
