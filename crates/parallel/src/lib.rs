@@ -3,13 +3,17 @@
 //! Lines decouple the components of a circuit by their delay: within a step no component needs what
 //! another one computes in it, but for the waves at its own ports. So a circuit can be cut at its
 //! lines and its parts be run side by side, with the same bits as in one piece. A [`Partition`] says
-//! which component runs in which part, a [`Split`](split::Split) is the plan cut accordingly, and
+//! which component runs in which part, a [`Cut`](cut::Cut) is the plan cut accordingly, and
 //! [`threads::run`] runs it.
 
 pub mod advice;
+pub mod exchange;
 pub mod mailbox;
+#[cfg(feature = "mpi")]
+pub mod mpi;
 mod parts;
-pub mod split;
+pub mod rare;
+pub mod cut;
 pub mod threads;
 pub mod ties;
 
