@@ -4,9 +4,9 @@
 //! part, and two messages between neighbours: there and back once takes what a pair of threads needs
 //! to hand each other a number.
 
+use crate::cut::Cut;
 use crate::mailbox::{Mailbox, Patience};
 use crate::parts::Partition;
-use crate::cut::Cut;
 use fluxline_core::engine;
 use fluxline_core::monitor::Tally;
 use fluxline_core::plan::Plan;

@@ -474,8 +474,7 @@ fn cut_out(
     part: u32,
 ) -> Part {
     let part_of = &partition.part_of;
-    let has =
-        |component: u32| part_of[component as usize] == part && !removed.contains(&component);
+    let has = |component: u32| part_of[component as usize] == part && !removed.contains(&component);
     // Order matters in Hopsan, and temperature follows all flows: there nothing is put first.
     let in_order = plan.convention == Convention::Hopsan || plan.thermal.is_some();
     let mut waited = vec![[false; 2]; plan.blank.bonds.len()];
@@ -645,58 +644,58 @@ impl Partition {
 }
 
 pub(crate) fn in_order(plan: &Plan, parts: usize, ties: &[Tie]) -> Partition {
-        let layout = Layout::of(plan);
-        let components = plan.component_count();
-        let cluster = clusters_of(components, ties);
-        let count = cluster.iter().max().map_or(0, |&last| last as usize + 1);
-        let mut neighbours: Vec<BTreeSet<u32>> = vec![BTreeSet::new(); count];
-        let mut weight = vec![0usize; count];
-        cluster.iter().for_each(|&c| weight[c as usize] += 1);
-        let of = |component: &u32| cluster[*component as usize];
-        let join = |a: u32, b: u32, neighbours: &mut Vec<BTreeSet<u32>>| {
-            if a != b {
-                neighbours[a as usize].insert(b);
-                neighbours[b as usize].insert(a);
-            }
-        };
-        for at in &layout.at_bond {
-            let all: Vec<u32> = at.iter().flatten().map(of).collect();
-            all.windows(2).for_each(|two| join(two[0], two[1], &mut neighbours));
+    let layout = Layout::of(plan);
+    let components = plan.component_count();
+    let cluster = clusters_of(components, ties);
+    let count = cluster.iter().max().map_or(0, |&last| last as usize + 1);
+    let mut neighbours: Vec<BTreeSet<u32>> = vec![BTreeSet::new(); count];
+    let mut weight = vec![0usize; count];
+    cluster.iter().for_each(|&c| weight[c as usize] += 1);
+    let of = |component: &u32| cluster[*component as usize];
+    let join = |a: u32, b: u32, neighbours: &mut Vec<BTreeSet<u32>>| {
+        if a != b {
+            neighbours[a as usize].insert(b);
+            neighbours[b as usize].insert(a);
         }
-        for junction in plan.rates.iter().flat_map(|rate| &rate.junctions) {
-            let bonds = junction.q.iter().chain(&junction.c);
-            let all: Vec<u32> =
-                bonds.flat_map(|&b| layout.at_bond[b as usize].iter().flatten()).map(of).collect();
-            all.windows(2).for_each(|two| join(two[0], two[1], &mut neighbours));
+    };
+    for at in &layout.at_bond {
+        let all: Vec<u32> = at.iter().flatten().map(of).collect();
+        all.windows(2).for_each(|two| join(two[0], two[1], &mut neighbours));
+    }
+    for junction in plan.rates.iter().flat_map(|rate| &rate.junctions) {
+        let bonds = junction.q.iter().chain(&junction.c);
+        let all: Vec<u32> =
+            bonds.flat_map(|&b| layout.at_bond[b as usize].iter().flatten()).map(of).collect();
+        all.windows(2).for_each(|two| join(two[0], two[1], &mut neighbours));
+    }
+    // Breadth first from the first of each connected piece, cut into equal lengths.
+    let mut is_seen = vec![false; count];
+    let mut order = Vec::with_capacity(count);
+    for begin in 0..count {
+        if std::mem::replace(&mut is_seen[begin], true) {
+            continue;
         }
-        // Breadth first from the first of each connected piece, cut into equal lengths.
-        let mut is_seen = vec![false; count];
-        let mut order = Vec::with_capacity(count);
-        for begin in 0..count {
-            if std::mem::replace(&mut is_seen[begin], true) {
-                continue;
-            }
-            let mut next = order.len();
-            order.push(begin);
-            while next < order.len() {
-                for &n in &neighbours[order[next]] {
-                    if !std::mem::replace(&mut is_seen[n as usize], true) {
-                        order.push(n as usize);
-                    }
+        let mut next = order.len();
+        order.push(begin);
+        while next < order.len() {
+            for &n in &neighbours[order[next]] {
+                if !std::mem::replace(&mut is_seen[n as usize], true) {
+                    order.push(n as usize);
                 }
-                next += 1;
             }
+            next += 1;
         }
-        let mut part_of_cluster = vec![0u32; count];
-        let mut before = 0;
-        for cluster in order {
-            let middle = before + weight[cluster] / 2;
-            part_of_cluster[cluster] =
-                ((middle * parts / components.max(1)) as u32).min(parts as u32 - 1);
-            before += weight[cluster];
-        }
-        let part_of = cluster.iter().map(|&c| part_of_cluster[c as usize]).collect();
-        Partition { part_of, parts }
+    }
+    let mut part_of_cluster = vec![0u32; count];
+    let mut before = 0;
+    for cluster in order {
+        let middle = before + weight[cluster] / 2;
+        part_of_cluster[cluster] =
+            ((middle * parts / components.max(1)) as u32).min(parts as u32 - 1);
+        before += weight[cluster];
+    }
+    let part_of = cluster.iter().map(|&c| part_of_cluster[c as usize]).collect();
+    Partition { part_of, parts }
 }
 
 /// The figures of a part, taken over from those of the whole.

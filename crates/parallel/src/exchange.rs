@@ -2,8 +2,8 @@
 //!
 //! How numbers travel is left to a [`Wire`]: a mailbox between threads, messages between processes.
 
+use crate::cut::{Cut, Message};
 use crate::rare::{RareCut, SplitLine};
-use crate::cut::{Message, Cut};
 use fluxline_core::engine::{Border, Exchange};
 use fluxline_core::state::State;
 
@@ -172,8 +172,9 @@ impl<'a, W: Wire> Rare<'a, W> {
             let bond = |end: usize| &state.bonds[line.bonds[end] as usize];
             let ends = line.bonds.len();
             let impedance = rare.every as f64 * bond(0).impedance;
-            let pressure: Vec<f64> =
-                (0..ends).map(|end| bond(end).wave + bond(end).impedance * bond(end).flow).collect();
+            let pressure: Vec<f64> = (0..ends)
+                .map(|end| bond(end).wave + bond(end).impedance * bond(end).flow)
+                .collect();
             let arriving: Vec<f64> =
                 (0..ends).map(|end| pressure[end] + impedance * bond(end).flow).collect();
             let mean = arriving.iter().sum::<f64>() / ends as f64;
@@ -307,8 +308,7 @@ impl<W: Wire> Exchange for Rare<'_, W> {
             let bond = &state.bonds[own.bond];
             let pressure = bond.wave + here.impedance * bond.flow;
             // The filter acts on what is exchanged, not on every step.
-            let filtered =
-                (1.0 - self.filter) * pressure + self.filter * here.filtered[own.end];
+            let filtered = (1.0 - self.filter) * pressure + self.filter * here.filtered[own.end];
             here.filtered[own.end] = filtered;
             here.pressure[own.end] = [here.pressure[own.end][1], pressure];
             here.arriving[own.end] = filtered + here.impedance * bond.flow;

@@ -7,13 +7,13 @@
 //! [`threads::run`] runs it.
 
 pub mod advice;
+pub mod cut;
 pub mod exchange;
 pub mod mailbox;
 #[cfg(feature = "mpi")]
 pub mod mpi;
 mod parts;
 pub mod rare;
-pub mod cut;
 pub mod threads;
 pub mod ties;
 

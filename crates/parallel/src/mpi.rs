@@ -4,9 +4,9 @@
 //! rows, figures and the last state. A stretch in which anything goes wrong on any rank is repeated
 //! in one piece by the first rank, and so ends as it would have on one machine.
 
+use crate::cut::{Cut, figures};
 use crate::exchange::{Kind, Neighbours, Rare, Wire};
 use crate::rare::RareCut;
-use crate::cut::{Cut, figures};
 use crate::threads::SplitError;
 use fluxline_core::engine::{self, Exchange};
 use fluxline_core::monitor::{Named, Tally, Verdict};
@@ -218,11 +218,7 @@ fn step_all<X: Exchange>(
             && rows.iter().all(|x| x.is_finite())
             && split.is_sound(part, &now);
         let mut all_are_well = 0u8;
-        ranks.world.all_reduce_into(
-            &u8::from(is_well),
-            &mut all_are_well,
-            SystemOperation::min(),
-        );
+        ranks.world.all_reduce_into(&u8::from(is_well), &mut all_are_well, SystemOperation::min());
         if all_are_well == 0 {
             repeat = true;
             break;

@@ -6,8 +6,8 @@
 //! split error, the parasitic pressure between the ends of split lines, tells whether that is too
 //! much (section 6.4), beside the internal error, that of all other lines.
 
-use crate::parts::Partition;
 use crate::cut::{Cut, in_order};
+use crate::parts::Partition;
 use crate::ties::{Layout, Tie, Why, ties_of};
 use fluxline_core::declare::Causality;
 use fluxline_core::domain::Domain;
@@ -166,10 +166,8 @@ impl RareCut {
         let split_lines: Vec<u32> = lines.iter().map(|line| line.component).collect();
         let split = Cut::without(plan, &moved, &split_lines)?;
         if let Some(link) = split.links.iter().find(|l| l.waves.len() + l.flows.len() > 0) {
-            let message = format!(
-                "something goes from part {} to part {} in every step",
-                link.from, link.to
-            );
+            let message =
+                format!("something goes from part {} to part {} in every step", link.from, link.to);
             return Err(Diagnostic::error(Code::BadPartition, message)
                 .note("parts that exchange rarely may only be joined by lumped volumes of oil")
                 .help("exchange every step, or let `fluxline run --threads N --exchange-every n` choose the parts"));

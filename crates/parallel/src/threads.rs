@@ -6,10 +6,10 @@
 //! sound, equations without solution, a component that asks to stop), nothing of that stretch
 //! counts: it is repeated in one piece, and so ends as it would have without threads.
 
+use crate::cut::{Cut, figures};
 use crate::exchange::{Kind, Neighbours, Rare, Wire};
 use crate::mailbox::{Mailbox, Patience};
 use crate::rare::RareCut;
-use crate::cut::{Cut, figures};
 use fluxline_core::engine::{self, Exchange};
 use fluxline_core::monitor::{Named, Tally, Verdict};
 use fluxline_core::plan::Plan;
@@ -270,7 +270,6 @@ impl<X: Exchange> Worker<'_, '_, X> {
         }
         (Ended::Done, false)
     }
-
 }
 
 impl<X> Seat<'_, X> {

@@ -260,7 +260,7 @@ fn two_subsystems(registry: &Registry, step: f64, volume: &str) -> (Plan, Partit
     circuit.add(
         "opening",
         "signal.soft_step",
-        &[("start_time", "20 ms"), ("base", "5e-6"), ("amplitude", "5e-6"), ("duration", "5 ms")],
+        &[("start", "20 ms"), ("end", "25 ms"), ("base", "5e-6"), ("amplitude", "5e-6")],
     );
     circuit.drive("opening.out", "valve.area");
     circuit.connect(&["pump.outlet", "near.port"]).connect(&["relief.inlet", "near.port"]);
