@@ -3,6 +3,7 @@
 mod filters;
 mod lumped;
 mod mass_spring;
+mod rare_exchange;
 mod relief_line;
 
 use fluxline_core::circuit::Registry;
@@ -136,6 +137,7 @@ pub const CASES: &[Case] = &[
     lumped::run_off::CASE,
     lumped::flow_control_valve::CASE,
     lumped::stiffness::CASE,
+    rare_exchange::CASE,
 ];
 
 /// A circuit built by a case is wrong: the component library has changed under it.
