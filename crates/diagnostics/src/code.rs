@@ -96,6 +96,7 @@ const GROUPS: &[(&str, &str)] = &[
     ("F12", "Command line"),
     ("F13", "Imported models"),
     ("F14", "Studies"),
+    ("F15", "Circuits in parts"),
     ("W01", "Warnings"),
     ("W13", "Warnings on imported models"),
 ];
@@ -670,6 +671,13 @@ codes! {
         means: "A column that the study names is not in the data file, has another kind of unit than the variable it is compared with, or holds no numbers in the time that is asked for.",
         cause: "A misspelled name of a column, a header without unit, or times that lie outside the run.",
         cure: "Write headers as `name [unit]`, with a column `time [s]`, and name the columns in the study file as they are in the data.",
+    }
+
+    BadPartition "F1501" Error {
+        title: "partition does not fit the circuit",
+        means: "A file that says which component runs in which part leaves some out, names others, or gives parts that do not exist.",
+        cause: "The circuit was changed after it was partitioned, or the file was edited by hand.",
+        cure: "Partition the circuit again with `fluxline partition`.",
     }
 
     UnusedParameter "W0101" Warning {
