@@ -952,8 +952,8 @@ mod tests {
                 "begins above zero",
             ),
             (
-                format!("{GOOD}{GOOD}{objective}").replacen("circuit = \"servo.toml\"\n", "", 1),
-                "`circuit` is given twice",
+                format!("{GOOD}[[variable]]\nname = \"gain\"\nfrom = 1\nto = 2\n{objective}"),
+                "`gain` is varied twice",
             ),
             (format!("method = \"genetics\"\n{GOOD}{objective}"), "did you mean `genetic`"),
             (format!("method = \"levenberg_marquardt\"\n{GOOD}{objective}"), "fluxline identify"),

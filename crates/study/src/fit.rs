@@ -433,11 +433,18 @@ pub fn uncertainty(
         })
         .collect();
     let parts = svd(&scaled);
+    // Derivatives by differences have some digits only: a combination that they show no more of than
+    // this cannot be told from none.
+    let is_seen = |sigma: f64| sigma > 1e-5 * parts.sigma[0];
+    let is_hidden = |i: usize| {
+        let hides = |(v, &sigma): (&Vec<f64>, &f64)| !is_seen(sigma) && v[i].abs() > 1e-4;
+        lengths[i] == 0.0 || parts.v.iter().zip(&parts.sigma).any(hides)
+    };
     let pseudo: Vec<Vec<f64>> = (0..n)
         .map(|i| {
             let mut row = vec![0.0; total];
             for (k, &sigma) in parts.sigma.iter().enumerate() {
-                if sigma > 1e-13 {
+                if is_seen(sigma) {
                     let factor = parts.v[k][i] / sigma / lengths[i];
                     row.iter_mut().zip(&parts.u[k]).for_each(|(x, u)| *x += factor * u);
                 }
@@ -445,12 +452,10 @@ pub fn uncertainty(
             row
         })
         .collect();
-    let covariance = |i: usize, j: usize| {
-        (0..total).map(|k| pseudo[i][k] * pseudo[j][k] * noise[k]).sum::<f64>()
-    };
-    let deviations: Vec<f64> = (0..n)
-        .map(|i| if lengths[i] > 0.0 { covariance(i, i).sqrt() } else { f64::INFINITY })
-        .collect();
+    let variance =
+        |i: usize| (0..total).map(|k| pseudo[i][k] * pseudo[i][k] * noise[k]).sum::<f64>();
+    let deviations: Vec<f64> =
+        (0..n).map(|i| if is_hidden(i) { f64::INFINITY } else { variance(i).sqrt() }).collect();
     let values = space.decode(point);
     let slope = |i: usize| match &space.variables[i] {
         Values::Continuous { low, high, scale: Scale::Log } => values[i] * (high / low).ln(),
@@ -459,18 +464,13 @@ pub fn uncertainty(
         Values::Catalogue(all) => all[all.len() - 1] - all[0],
     };
     let errors: Vec<f64> = (0..n).map(|i| deviations[i] * slope(i)).collect();
+    // Correlations by the directions alone, so that they also tell what cannot be told apart.
+    let along = |i: usize, j: usize| {
+        let term = |(v, sigma): (&Vec<f64>, &f64)| v[i] * v[j] / (sigma * sigma).max(1e-24);
+        parts.v.iter().zip(&parts.sigma).map(term).sum::<f64>()
+    };
     let correlation = (0..n)
-        .map(|i| {
-            (0..n)
-                .map(|j| {
-                    let product = deviations[i] * deviations[j];
-                    match product.is_finite() && product > 0.0 {
-                        true => covariance(i, j) / product,
-                        false => f64::from(u8::from(i == j)),
-                    }
-                })
-                .collect()
-        })
+        .map(|i| (0..n).map(|j| along(i, j) / (along(i, i) * along(j, j)).sqrt()).collect())
         .collect();
     let is_determined = errors
         .iter()
@@ -535,6 +535,7 @@ mod tests {
         let found =
             uncertainty(&line(count), &Space::unit(4), &[0.5; 4], &residuals, &jacobian, 0.02);
         assert_eq!(found.is_determined, [false, false, false, true], "{found:?}");
+        assert!((found.correlation[0][1] + 1.0).abs() < 1e-6, "{found:?}");
         assert!(found.errors[2].is_infinite());
     }
 

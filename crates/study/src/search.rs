@@ -24,13 +24,16 @@ pub trait Judge {
     fn value(&self, metrics: &[f64]) -> Value;
 }
 
+/// The numbers kept of a run, or why there are none.
+pub type Kept = Result<Vec<f64>, Reason>;
+
 /// A variant that was tried.
 #[derive(Clone, Debug)]
 pub struct Tried {
     /// Its values, in SI units.
     pub variant: Variant,
-    /// The numbers kept of its run, or why there are none.
-    pub outcome: Result<Vec<f64>, Reason>,
+    /// What is kept of its run.
+    pub outcome: Kept,
     /// What it is worth.
     pub value: Value,
 }
@@ -54,7 +57,7 @@ pub struct Runs<'a, 'm> {
     judge: &'a dyn Judge,
     budget: u64,
     /// What an earlier attempt has computed.
-    known: Vec<Result<Vec<f64>, Reason>>,
+    known: Vec<Kept>,
     journal: Option<Journal>,
     /// All variants, in the order in which they were tried.
     pub log: Vec<Tried>,
@@ -70,7 +73,7 @@ impl<'a, 'm> Runs<'a, 'm> {
         ensemble: &'a Ensemble<'m>,
         judge: &'a dyn Judge,
         budget: u64,
-        known: Vec<Result<Vec<f64>, Reason>>,
+        known: Vec<Kept>,
         journal: Option<Journal>,
     ) -> Self {
         Self {
@@ -111,7 +114,7 @@ impl<'a, 'm> Runs<'a, 'm> {
         failures(&self.log)
     }
 
-    fn remember(&mut self, variant: Variant, outcome: Result<Vec<f64>, Reason>) -> usize {
+    fn remember(&mut self, variant: Variant, outcome: Kept) -> usize {
         let value = match &outcome {
             Ok(metrics) if metrics.iter().all(|x| x.is_finite()) => self.judge.value(metrics),
             _ => Value::failed(),
@@ -236,6 +239,9 @@ pub fn failures(log: &[Tried]) -> Vec<(ReasonKind, u64, &Tried)> {
     all
 }
 
+/// Where there are levels only, a method may ask for what is known already for ever.
+const MOST_IDLE: u32 = 300;
+
 /// Lets an optimiser ask until it ends.
 pub fn optimise(
     runs: &mut Runs,
@@ -243,14 +249,17 @@ pub fn optimise(
     space: &Space,
     watch: &mut dyn FnMut(&Runs),
 ) -> Ended {
+    let mut idle = 0;
     loop {
         let points = optimiser.ask();
-        if points.is_empty() {
+        if points.is_empty() || idle > MOST_IDLE {
             return Ended::Converged;
         }
         let variants = points.iter().map(|point| space.decode(point)).collect();
+        let before = runs.log.len();
         match runs.evaluate(variants, watch) {
             Ok(numbers) => {
+                idle = if runs.log.len() == before { idle + 1 } else { 0 };
                 let values: Vec<Value> =
                     numbers.iter().map(|&number| runs.log[number].value.clone()).collect();
                 optimiser.tell(&values);

@@ -334,7 +334,7 @@ fn sensitivity_rows(opened: &Opened, learned: &Learned) -> Vec<Vec<String>> {
     let names = opened.study.variables.iter().map(|one| one.name.clone());
     let row = |(name, changes): (String, &[f64; 4])| {
         let cells = changes.iter().map(|&x| match x.is_finite() {
-            true => format!("{:+.1} %", 100.0 * x),
+            true => format!("{}{} %", if x < 0.0 { "" } else { "+" }, rounded(100.0 * x, 3)),
             false => "–".to_owned(),
         });
         std::iter::once(name).chain(cells).collect()

@@ -18,7 +18,7 @@ use fluxline_study::ensemble::{
 };
 use fluxline_study::file::{self, Kind, StudyFile, Varied};
 use fluxline_study::journal::{Journal, Table};
-use fluxline_study::search::{Ended, Runs, Tried, failures};
+use fluxline_study::search::{Ended, Kept, Runs, Tried, failures};
 use fluxline_study::vary;
 use fluxline_units::{Quantity, Unit, format_in};
 use indicatif::{ProgressBar, ProgressStyle};
@@ -156,7 +156,7 @@ pub(super) fn journal(
     args: &Args,
     metrics: Vec<(String, String)>,
     told: &str,
-) -> Result<(Option<Journal>, Vec<Result<Vec<f64>, Reason>>), Diagnostic> {
+) -> Result<(Option<Journal>, Vec<Kept>), Diagnostic> {
     let Some(path) = &args.out else { return Ok((None, Vec::new())) };
     let unit = |one: &Varied| (one.name.clone(), one.dimension.si_symbol().into_owned());
     let table = Table {
