@@ -7,12 +7,15 @@ mod compare_solvers;
 mod convert;
 mod describe;
 mod explain;
+mod identify;
 mod list;
 mod new;
+mod optimise;
 mod plot;
 mod reproduce;
 mod run;
 mod stiffness;
+mod study;
 mod sweep;
 mod validate;
 
@@ -46,6 +49,8 @@ pub fn main() -> ExitCode {
         Command::CompareSolvers(args) => compare_solvers::run(&console, &args),
         Command::Bench(args) => bench::run(&console, &args),
         Command::Sweep(args) => sweep::run(&console, &args),
+        Command::Optimise(args) => optimise::run(&console, &args),
+        Command::Identify(args) => identify::run(&console, &args),
         Command::Reproduce(args) => reproduce::run(&console, &args),
     };
     ExitCode::from(code)

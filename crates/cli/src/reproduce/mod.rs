@@ -5,6 +5,7 @@ mod lumped;
 mod mass_spring;
 mod rare_exchange;
 mod relief_line;
+mod study;
 
 use fluxline_core::circuit::Registry;
 use fluxline_diagnostics::Diagnostics;
@@ -138,6 +139,8 @@ pub const CASES: &[Case] = &[
     lumped::flow_control_valve::CASE,
     lumped::stiffness::CASE,
     rare_exchange::CASE,
+    study::identification_rig::CASE,
+    study::servo_tuning::CASE,
 ];
 
 /// A circuit built by a case is wrong: the component library has changed under it.
