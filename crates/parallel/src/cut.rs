@@ -432,7 +432,7 @@ fn links(plan: &Plan, layout: &Layout, part_of: &[u32], sides: &Sides) -> Vec<Li
             heat: heat(Heat::Delivered),
             always: false,
         };
-        flows.always = waves.len() == 0;
+        flows.always = waves.is_empty();
         Link { from: from as usize, to: to as usize, waves, flows }
     });
     links.collect()
