@@ -10,5 +10,6 @@ pub mod ensemble;
 pub mod journal;
 pub mod metric;
 pub mod random;
+pub mod sensitivity;
 pub mod sobol;
 pub mod vary;

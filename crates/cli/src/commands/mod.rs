@@ -1,6 +1,7 @@
 //! What each sub-command does.
 
 mod bench;
+mod bode;
 mod check;
 mod compare;
 mod compare_solvers;
@@ -12,6 +13,8 @@ mod new;
 mod plot;
 mod reproduce;
 mod run;
+mod sensitivity;
+mod spectrum;
 mod stiffness;
 mod sweep;
 mod validate;
@@ -46,6 +49,9 @@ pub fn main() -> ExitCode {
         Command::CompareSolvers(args) => compare_solvers::run(&console, &args),
         Command::Bench(args) => bench::run(&console, &args),
         Command::Sweep(args) => sweep::run(&console, &args),
+        Command::Sensitivity(args) => sensitivity::run(&console, &args),
+        Command::Bode(args) => bode::run(&console, &args),
+        Command::Spectrum(args) => spectrum::run(&console, &args),
         Command::Reproduce(args) => reproduce::run(&console, &args),
     };
     ExitCode::from(code)

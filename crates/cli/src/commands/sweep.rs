@@ -25,12 +25,25 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 /// The file, read once, with the values that all runs share.
-struct File {
+pub(super) struct File {
     registry: Registry,
     path: PathBuf,
     /// The text of a circuit file; a model of another program is converted each time.
     text: Option<String>,
     set: Vec<Override>,
+}
+
+impl File {
+    pub(super) fn open(path: &Path, set: Vec<Override>) -> Result<Self, Diagnostic> {
+        let text = match import::is_model(path) {
+            true => None,
+            false => Some(
+                std::fs::read_to_string(path)
+                    .map_err(|error| fluxline_formats::results::read_problem(path, &error))?,
+            ),
+        };
+        Ok(Self { registry: crate::registry(), path: path.to_owned(), text, set })
+    }
 }
 
 impl Model for File {
@@ -122,16 +135,10 @@ pub(super) fn run(console: &Console, args: &Sweep) -> u8 {
             }
         }
     };
-    let text = match import::is_model(&args.file) {
-        true => None,
-        false => match std::fs::read_to_string(&args.file) {
-            Ok(text) => Some(text),
-            Err(error) => {
-                return console.fail(fluxline_formats::results::read_problem(&args.file, &error));
-            }
-        },
+    let file = match File::open(&args.file, set) {
+        Ok(file) => file,
+        Err(problem) => return console.fail(problem),
     };
-    let file = File { registry: crate::registry(), path: args.file.clone(), text, set };
     let parameters: Vec<Parameter> = design
         .vary
         .iter()

@@ -6,6 +6,7 @@ mod compare_solvers;
 mod failures;
 mod hopsan;
 mod plots;
+mod response;
 mod results;
 mod solvers;
 mod starter;
