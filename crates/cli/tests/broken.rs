@@ -316,8 +316,12 @@ const OTHERWISE: &[(Code, Otherwise)] = &[
         Code::NoDerivative,
         Run(
             &[
-                "sensitivity", "cylinder.toml", "--parameters", "cylinder.dead_volume_a=0 l",
-                "--metrics", "max(load.x)",
+                "sensitivity",
+                "cylinder.toml",
+                "--parameters",
+                "cylinder.dead_volume_a=0 l",
+                "--metrics",
+                "max(load.x)",
             ],
             2,
         ),

@@ -31,9 +31,8 @@ pub fn eigenvalues(matrix: &Dense) -> Option<Vec<Complex<f64>>> {
 fn blocks(matrix: &Dense) -> Vec<Vec<usize>> {
     const UNSEEN: usize = usize::MAX;
     let size = matrix.nrows();
-    let acts_on: Vec<Vec<usize>> = (0..size)
-        .map(|j| (0..size).filter(|&i| matrix[(i, j)] != 0.0).collect())
-        .collect();
+    let acts_on: Vec<Vec<usize>> =
+        (0..size).map(|j| (0..size).filter(|&i| matrix[(i, j)] != 0.0).collect()).collect();
     let (mut order, mut low) = (vec![UNSEEN; size], vec![0; size]);
     let mut is_open = vec![false; size];
     let (mut open, mut found) = (Vec::new(), Vec::new());

@@ -58,8 +58,7 @@ fn radix_two(x: &mut [C]) {
             x.swap(i, j);
         }
     }
-    let turns: Vec<C> =
-        (0..n / 2).map(|k| C::new(0.0, -TAU * k as f64 / n as f64).exp()).collect();
+    let turns: Vec<C> = (0..n / 2).map(|k| C::new(0.0, -TAU * k as f64 / n as f64).exp()).collect();
     let mut size = 2;
     while size <= n {
         let (half, stride) = (size / 2, n / size);

@@ -82,9 +82,54 @@ pub fn signal_at(point: Point, input: &Input) -> f64 {
     Probed::plain(point.plan, &input.spots, Touch::Add).step(&mut state, when, 0.0)
 }
 
+/// Which side of a point: where a law bends exactly there, they differ.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Side {
+    /// A little above.
+    Above,
+    /// A little below.
+    Below,
+}
+
+/// How far beside a point, in parts of what is small for efforts and flows.
+const BESIDE: f64 = 1e-9;
+
+/// The state right beside a point. Exactly at rest, a body without friction is held by the forces that
+/// cancel, and what begins to slide, to open or to lift off is in between; nothing real stands there.
+fn beside(plan: &Plan, state: &State<f64>, side: Side) -> State<f64> {
+    let mut state = state.clone();
+    let sign = if side == Side::Above { BESIDE } else { -BESIDE };
+    let mut is_done = vec![false; state.bonds.len()];
+    for entry in &plan.variables.entries {
+        for (i, &bond) in entry.bonds.iter().enumerate() {
+            let domain = entry.declaration.ports[entry.port_of(i).0].domain;
+            let place = bond as usize;
+            if std::mem::replace(&mut is_done[place], true) {
+                continue;
+            }
+            // By a different amount each, so that no difference of two of them stays zero.
+            let [a, b, c, ..] = tag(place).map(|part| part * sign);
+            let bond = &mut state.bonds[place];
+            bond.wave += a * domain.small_effort();
+            bond.effort += b * domain.small_effort();
+            bond.flow += c * domain.small_flow();
+        }
+    }
+    for entry in &plan.variables.entries {
+        // What is remembered beside states may be counts.
+        let begin = entry.states as usize;
+        for place in begin..begin + entry.declaration.states.len() {
+            let x = &mut state.states[place];
+            *x += tag(place)[3] * sign * x.abs().max(1e-3);
+        }
+    }
+    state
+}
+
 /// Linearises a circuit at a point, from an input to outputs.
 pub fn linearise(
     point: Point,
+    side: Side,
     input: &Input,
     touch: Touch,
     outputs: &[Output],
@@ -98,20 +143,17 @@ pub fn linearise(
         return Err(Diagnostic::error(Code::NoLinearisation, message)
             .help("long lines keep a number for each step of their delay: take a larger step, or measure the response: --measure multisine"));
     }
-    let probed =
-        Probed::following(plan, registry, &input.spots, touch, &mut Tangent::constant).map_err(
-            |component| {
-                let message =
-                    format!("`{}` is of a type without derivatives", plan.name(component));
-                Diagnostic::error(Code::NoLinearisation, message)
-                    .on(Place::component(plan.name(component)))
-                    .help("measure the response: --measure multisine")
-            },
-        )?;
+    let probed = Probed::following(plan, registry, &input.spots, touch, &mut Tangent::constant)
+        .map_err(|component| {
+            let message = format!("`{}` is of a type without derivatives", plan.name(component));
+            Diagnostic::error(Code::NoLinearisation, message)
+                .on(Place::component(plan.name(component)))
+                .help("measure the response: --measure multisine")
+        })?;
     // Rings count steps; where the run has just begun, they look back to before it.
     let ring = longest_history(plan);
     let tick = (state.step + state.rest_steps + 1).max(ring + 3);
-    let base = lifted(state, Tangent::constant);
+    let base = lifted(&beside(plan, state, side), Tangent::constant);
     let work = base.clone();
     let mut step = Step { probed, base, work, begin: time, outputs };
     let jacobian = differentiate(plan, &mut step, tick, count)?;
@@ -176,10 +218,13 @@ fn differentiate(
 }
 
 fn no_derivative(plan: &Plan, row: usize, column: usize) -> Diagnostic {
-    let (what, by) = (name_of(plan, row), match column < count_numbers(&plan.blank) {
-        true => name_of(plan, column),
-        false => "the input".to_owned(),
-    });
+    let (what, by) = (
+        name_of(plan, row),
+        match column < count_numbers(&plan.blank) {
+            true => name_of(plan, column),
+            false => "the input".to_owned(),
+        },
+    );
     Diagnostic::error(
         Code::NoLinearisation,
         format!("the derivative of `{what}` by `{by}` is infinite at this point"),
@@ -245,7 +290,8 @@ fn sources(
         }
     }
     // And in the one before.
-    let set = |state: &mut State<Tangent>, place: usize| number_mut(state, place).slope = tag(place);
+    let set =
+        |state: &mut State<Tangent>, place: usize| number_mut(state, place).slope = tag(place);
     step.work.copy_from(&step.base);
     (0..count).for_each(|place| set(&mut step.work, place));
     step.take(tick - 1, Tangent::constant(0.0));

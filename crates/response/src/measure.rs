@@ -212,9 +212,9 @@ pub fn by_sines(
             let steps = per_period * periods as f64;
             (steps - steps.round()).abs() / steps
         };
-        let periods = (1..=64).find(|&periods| miss(periods) < 1e-5).unwrap_or_else(|| {
-            (1..=64).min_by(|&a, &b| miss(a).total_cmp(&miss(b))).unwrap_or(1)
-        });
+        let periods = (1..=64)
+            .find(|&periods| miss(periods) < 1e-5)
+            .unwrap_or_else(|| (1..=64).min_by(|&a, &b| miss(a).total_cmp(&miss(b))).unwrap_or(1));
         let steps = (per_period * periods as f64).round() as usize;
         let push = multisine(steps, &[periods], excitation.amplitude);
         settle(Rig::new(point, input, touch, outputs), &push, &[periods], excitation, step)

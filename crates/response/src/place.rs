@@ -72,7 +72,9 @@ pub fn find_input(plan: &Plan, name: &str) -> Result<Input, Diagnostic> {
         );
         return Err(match near.is_empty() {
             true => problem.help("name a component and its input, such as valve.signal"),
-            false => problem.help(format!("near it: {}", list_names(near.iter().map(String::as_str)))),
+            false => {
+                problem.help(format!("near it: {}", list_names(near.iter().map(String::as_str))))
+            }
         });
     };
     let entry = &plan.variables.entries[component];
@@ -81,7 +83,11 @@ pub fn find_input(plan: &Plan, name: &str) -> Result<Input, Diagnostic> {
         let signal = entry.inputs[i];
         return Ok(Input {
             name: name.to_owned(),
-            unit: if parameter.unit == fluxline_core::declare::ANY_UNIT { "1" } else { parameter.unit },
+            unit: if parameter.unit == fluxline_core::declare::ANY_UNIT {
+                "1"
+            } else {
+                parameter.unit
+            },
             spots: vec![Spot { component: component as u32, signal }],
             is_driven: is_output(plan, signal),
         });

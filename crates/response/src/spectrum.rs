@@ -103,10 +103,7 @@ fn frequencies(cut: &Cut, interval: f64) -> Vec<f64> {
 }
 
 /// The mean of a product over segments, bin by bin.
-fn mean(
-    x: &[Vec<Complex<f64>>],
-    y: &[Vec<Complex<f64>>],
-) -> Vec<Complex<f64>> {
+fn mean(x: &[Vec<Complex<f64>>], y: &[Vec<Complex<f64>>]) -> Vec<Complex<f64>> {
     let bins = x.first().map_or(0, Vec::len);
     let of_bin = |i: usize| -> Complex<f64> {
         x.iter().zip(y).map(|(x, y)| x[i].conj() * y[i]).sum::<Complex<f64>>() / x.len() as f64
@@ -147,7 +144,13 @@ pub fn transfer(x: &[f64], y: &[f64], interval: f64, cut: &Cut) -> Transfer {
 }
 
 /// Values at even intervals, by straight lines between samples whose times are uneven.
-pub fn resample(times: &[f64], values: &[f64], begin: f64, interval: f64, count: usize) -> Vec<f64> {
+pub fn resample(
+    times: &[f64],
+    values: &[f64],
+    begin: f64,
+    interval: f64,
+    count: usize,
+) -> Vec<f64> {
     let mut at = 0;
     (0..count)
         .map(|i| {
@@ -172,9 +175,7 @@ mod tests {
     #[test]
     fn a_sine_on_a_line_has_its_amplitude_in_every_window() {
         let x = sine(4096, 1e-3, 125.0, 3.0);
-        for window in
-            [Window::Rectangular, Window::Hann, Window::BlackmanHarris, Window::FlatTop]
-        {
+        for window in [Window::Rectangular, Window::Hann, Window::BlackmanHarris, Window::FlatTop] {
             let found = spectrum(&x, 1e-3, &Cut { length: 1024, window });
             let bin = 128;
             assert!((found.frequency[bin] - 125.0).abs() < 1e-12);

@@ -331,8 +331,7 @@ impl<'s> Resolvent<'s> {
         let (Some(symbolic), Some(scratch)) = (&self.symbolic, &mut self.scratch) else {
             return nothing();
         };
-        let pattern =
-            SymbolicSparseColMatRef::new_checked(n, n, &self.starts, None, &self.rows);
+        let pattern = SymbolicSparseColMatRef::new_checked(n, n, &self.starts, None, &self.rows);
         let matrix = SparseColMatRef::new(pattern, &self.values);
         let factorised = symbolic.factorize_numeric_lu(
             &mut self.numeric,
@@ -375,7 +374,9 @@ impl<'s> Resolvent<'s> {
         };
         let outputs = system.outputs.iter().zip(direct());
         outputs
-            .map(|(entries, direct)| entries.iter().map(|&(j, c)| old(j) * c).sum::<Complex<f64>>() + direct)
+            .map(|(entries, direct)| {
+                entries.iter().map(|&(j, c)| old(j) * c).sum::<Complex<f64>>() + direct
+            })
             .collect()
     }
 }
@@ -414,8 +415,14 @@ mod tests {
             ages: vec![3, 4, 1, 2],
             rows: vec![0, 0, 1, 1],
             entries: vec![
-                (2, 0, 1.0), (2, 1, 0.5), (2, 2, 1.6), (2, 3, -0.8),
-                (3, 0, 1.0), (3, 1, 0.5), (3, 2, 1.6), (3, 3, -0.8),
+                (2, 0, 1.0),
+                (2, 1, 0.5),
+                (2, 2, 1.6),
+                (2, 3, -0.8),
+                (3, 0, 1.0),
+                (3, 1, 0.5),
+                (3, 2, 1.6),
+                (3, 3, -0.8),
             ],
             input: vec![1.0, 1.0, 0.0, 0.0],
             outputs: vec![vec![(0, 1.0), (1, 0.5), (2, 1.6), (3, -0.8)]],

@@ -57,8 +57,9 @@ fn load(model: &dyn Model, parameters: &[Parameter], values: &[f64]) -> Result<L
 
 /// All numbers that a run begins with: constants, then the state.
 fn beginning(plan: &Plan, model: &dyn Model) -> Result<Vec<f64>, Refused> {
-    let mut all = constants(plan, model.registry())
-        .map_err(|component| not_exact(&format!("`{}`", plan.name(component)), "is of a type without derivatives"))?;
+    let mut all = constants(plan, model.registry()).map_err(|component| {
+        not_exact(&format!("`{}`", plan.name(component)), "is of a type without derivatives")
+    })?;
     lifted(&plan.initial, |x| {
         all.push(x);
         x
@@ -173,7 +174,9 @@ fn follow(
         if !rest.reached {
             let message = format!("`{}` does not come to rest", plan.name(rest.component));
             return Err(Diagnostic::error(Code::NotAtRest, message)
-                .help("`fluxline run` tells more; or begin with start values: --set run.begin=start")
+                .help(
+                    "`fluxline run` tells more; or begin with start values: --set run.begin=start",
+                )
                 .into());
         }
         for tick in 1..=plain.rest_steps {
@@ -394,9 +397,8 @@ impl Variance {
             let estimate = |of: fn(&(f64, f64)) -> f64| {
                 let mut all: Vec<f64> = resampled.iter().map(|one| of(&one[parameter])).collect();
                 all.sort_by(f64::total_cmp);
-                let quantile = |u: f64| {
-                    all.get(((all.len() - 1) as f64 * u).round() as usize).copied()
-                };
+                let quantile =
+                    |u: f64| all.get(((all.len() - 1) as f64 * u).round() as usize).copied();
                 let value = of(&whole[parameter]);
                 Estimate {
                     value,
@@ -483,9 +485,7 @@ mod tests {
     fn a_metric_that_does_not_vary_has_no_indices_and_failures_are_left_out() {
         let study = Variance::new(2, 64, 1);
         assert_eq!(study.indices(&vec![3.0; study.runs()]), None);
-        let mut values: Vec<f64> = (0..study.runs())
-            .map(|run| study.point(run)[0] * 5.0)
-            .collect();
+        let mut values: Vec<f64> = (0..study.runs()).map(|run| study.point(run)[0] * 5.0).collect();
         values[7] = f64::NAN;
         let found = study.indices(&values).unwrap();
         assert!((found[0].total.value - 1.0).abs() < 0.1 && found[1].total.value == 0.0);

@@ -11,7 +11,7 @@ use fluxline_formats::Override;
 use fluxline_formats::results::{OutputFile, write_problem};
 use fluxline_plot::{Figure, Panel, Series, SeriesStyle};
 use fluxline_response::Complex;
-use fluxline_response::linear::{Point, linearise, signal_at};
+use fluxline_response::linear::{Point, Side, linearise, signal_at};
 use fluxline_response::loops::{self, Margins, decibel, unwrapped};
 use fluxline_response::measure::{Excitation, Measurement, by_multisine, by_sines};
 use fluxline_response::place::{Input, Output, find_input};
@@ -26,6 +26,8 @@ use std::path::Path;
 const SHOWN_ROOTS: usize = 12;
 /// Rows of the table of the response.
 const SHOWN_ROWS: usize = 9;
+/// Responses on both sides of a point that differ by more than this are told.
+const TWO_SLOPES: f64 = 1e-3;
 /// A pole this far inside of the unit circle, or less, neither decays nor grows.
 const ON_THE_CIRCLE: f64 = 1e-9;
 
@@ -85,6 +87,8 @@ struct Answer<'a> {
     margins: Option<Margins>,
     measured: Option<Measurement>,
     holds_temperature: bool,
+    /// By how much the responses on both sides of the point differ.
+    two_slopes: f64,
 }
 
 fn respond(console: &Console, args: &Bode, session: &mut Session) -> Result<(), Diagnostic> {
@@ -100,8 +104,9 @@ fn respond(console: &Console, args: &Bode, session: &mut Session) -> Result<(), 
     let input = find_input(session.plan(), cut.or(args.input.as_deref()).unwrap_or_default())?;
     if cut.is_some() && !input.is_driven {
         let message = format!("no signal drives `{}`: there is no loop to cut", input.name);
-        return Err(Diagnostic::error(Code::NoSuchInput, message)
-            .help("name an input that a signal is connected to; for a response from here use --input"));
+        return Err(Diagnostic::error(Code::NoSuchInput, message).help(
+            "name an input that a signal is connected to; for a response from here use --input",
+        ));
     }
     let mut outputs = args
         .output
@@ -116,9 +121,9 @@ fn respond(console: &Console, args: &Bode, session: &mut Session) -> Result<(), 
     }
     let (state, point) = match at {
         None => {
-            let (state, rest) = session.beginning(true).map_err(|problem| {
-                problem.help("or look at it on the way: --at TIME")
-            })?;
+            let (state, rest) = session
+                .beginning(true)
+                .map_err(|problem| problem.help("or look at it on the way: --at TIME"))?;
             let after = rest.map_or(0.0, |rest| rest.time);
             (state, format!("at rest, after {}", time(after)))
         }
@@ -130,19 +135,21 @@ fn respond(console: &Console, args: &Bode, session: &mut Session) -> Result<(), 
     let session = &*session;
     let plan = session.plan();
     let registry = crate::registry();
-    let place =
-        Point { plan, registry: &registry, state: &state, time: at.unwrap_or(start) };
+    let place = Point { plan, registry: &registry, state: &state, time: at.unwrap_or(start) };
     let held = signal_at(place, &input);
     let touch = if cut.is_some() { Touch::Cut(held) } else { Touch::Add };
-    let mut system = linearise(place, &input, touch, &outputs)?;
+    let mut system = linearise(place, Side::Above, &input, touch, &outputs)?;
+    let mut other_side = linearise(place, Side::Below, &input, touch, &outputs)?;
     let closed_poles = match cut {
-        Some(_) => linearise(place, &input, Touch::Add, &outputs[..1])?.poles(),
+        Some(_) => linearise(place, Side::Above, &input, Touch::Add, &outputs[..1])?.poles(),
         None => None,
     };
     if cut.is_some() {
         // Loops are judged by L with negative feedback: what comes back is −L.
-        system.direct[0] = -system.direct[0];
-        system.outputs[0].iter_mut().for_each(|(_, slope)| *slope = -*slope);
+        for system in [&mut system, &mut other_side] {
+            system.direct[0] = -system.direct[0];
+            system.outputs[0].iter_mut().for_each(|(_, slope)| *slope = -*slope);
+        }
     }
     let poles = system.poles();
     let zeros = system.zeros(0);
@@ -159,6 +166,16 @@ fn respond(console: &Console, args: &Bode, session: &mut Session) -> Result<(), 
     }
     let grid: Vec<(f64, Complex<f64>)> =
         frequencies.iter().copied().zip(responses[0].iter().copied()).collect();
+    let mut other_side = other_side.resolvent();
+    let mut two_slopes = 0.0f64;
+    for i in (0..frequencies.len()).step_by(10) {
+        for (all, other) in responses.iter().zip(other_side.at(frequencies[i])) {
+            let largest = all[i].norm().max(other.norm());
+            if largest > 0.0 {
+                two_slopes = two_slopes.max((all[i] - other).norm() / largest);
+            }
+        }
+    }
     let margins = cut.map(|_| loops::margins(&grid, &mut |f| resolvent.at(f)[0]));
     let measured = match args.measure {
         None => None,
@@ -189,6 +206,7 @@ fn respond(console: &Console, args: &Bode, session: &mut Session) -> Result<(), 
         closed_poles,
         margins,
         measured,
+        two_slopes,
     };
     answer.write()?;
     match args.json {
@@ -206,10 +224,9 @@ fn find_output(session: &Session, name: &str) -> Result<Variable, Diagnostic> {
         let near = variables.suggestions(name);
         match near.is_empty() {
             true => problem.help("`fluxline run` lists the variables"),
-            false => problem.help(format!(
-                "near it: {}",
-                list_names(near.iter().map(String::as_str))
-            )),
+            false => {
+                problem.help(format!("near it: {}", list_names(near.iter().map(String::as_str))))
+            }
         }
     })
 }
@@ -240,8 +257,9 @@ fn range(args: &Bode, system: &System, poles: Option<&[Root]>) -> Result<(f64, f
     }
     if !(from > 0.0 && from < to) {
         let message = format!("from {from} Hz to {to} Hz is no range of frequencies");
-        return Err(Diagnostic::error(Code::NoSpectrum, message)
-            .help("both are positive, and the second is larger: --from \"0.1 Hz\" --to \"500 Hz\""));
+        return Err(Diagnostic::error(Code::NoSpectrum, message).help(
+            "both are positive, and the second is larger: --from \"0.1 Hz\" --to \"500 Hz\"",
+        ));
     }
     Ok((from, to))
 }
@@ -265,8 +283,8 @@ fn measure(
         let example = format!("--amplitude \"0.01 {}\"", input.unit).replace(" 1\"", "\"");
         Diagnostic::error(Code::WrongDimension, message).help(example)
     };
-    let amplitude = Quantity::parse(text)
-        .map_err(|error| wrong(format!("`--amplitude {text}`: {error}")))?;
+    let amplitude =
+        Quantity::parse(text).map_err(|error| wrong(format!("`--amplitude {text}`: {error}")))?;
     let unit = Quantity::parse(&format!("1 {}", input.unit).replace("1 1", "1"))
         .map_or(Dimension::DIMENSIONLESS, |unit| unit.dimension);
     if amplitude.dimension != unit {
@@ -288,9 +306,7 @@ fn measure(
     let frequencies = loops::grid(from, to, args.measured_points as usize, []);
     match how {
         Measure::Sine => by_sines(point, input, touch, outputs, &frequencies, &excitation),
-        Measure::Multisine => {
-            by_multisine(point, input, touch, outputs, &frequencies, &excitation)
-        }
+        Measure::Multisine => by_multisine(point, input, touch, outputs, &frequencies, &excitation),
     }
 }
 
@@ -356,15 +372,28 @@ impl Answer<'_> {
         let order = count(self.system.order() as u64);
         line(
             "linearised",
-            &format!("{size}, {order} states with delays written out, step {}", time(self.system.step)),
+            &format!(
+                "{size}, {order} states with delays written out, step {}",
+                time(self.system.step)
+            ),
         );
+        if self.two_slopes > TWO_SLOPES {
+            let differ = rounded(100.0 * self.two_slopes, 2);
+            line(
+                "beware",
+                &format!(
+                    "a law bends right at this point: its two sides differ by up to {differ} %; --measure tells what a signal of some size meets"
+                ),
+            );
+        }
         if self.holds_temperature {
             line("not part of it", "temperature: it is held");
         }
         if let Some(poles) = &self.poles
             && self.margins.is_none()
         {
-            let verdict = if is_unstable(poles) { "no: a pole is outside the unit circle" } else { "yes" };
+            let verdict =
+                if is_unstable(poles) { "no: a pole is outside the unit circle" } else { "yes" };
             line("stable", verdict);
         }
         if let Some(margins) = &self.margins {
@@ -378,7 +407,9 @@ impl Answer<'_> {
                         hertz(one.frequency)
                     ),
                 ),
-                None => line("gain margin", "unlimited in this range: the phase does not reach −180°"),
+                None => {
+                    line("gain margin", "unlimited in this range: the phase does not reach −180°")
+                }
             }
             match margins.phase() {
                 Some(one) => {
@@ -394,9 +425,13 @@ impl Answer<'_> {
             }
             let more = margins.gain_crossovers.len().max(margins.phase_crossovers.len());
             if more > 1 {
-                let all = |f: &mut dyn Iterator<Item = f64>| f.map(hertz).collect::<Vec<_>>().join(", ");
+                let all =
+                    |f: &mut dyn Iterator<Item = f64>| f.map(hertz).collect::<Vec<_>>().join(", ");
                 line("gain 1", &all(&mut margins.gain_crossovers.iter().map(|one| one.frequency)));
-                line("phase −180°", &all(&mut margins.phase_crossovers.iter().map(|one| one.frequency)));
+                line(
+                    "phase −180°",
+                    &all(&mut margins.phase_crossovers.iter().map(|one| one.frequency)),
+                );
             }
             if let Some(poles) = &self.closed_poles {
                 let verdict = match is_unstable(poles) {
@@ -416,7 +451,12 @@ impl Answer<'_> {
             let unit = ratio_unit(output.unit, self.input.unit);
             line(
                 &name("gain"),
-                &format!("{}{unit} at {}, {}°", rounded(h.norm(), 5), hertz(first), rounded(h.arg().to_degrees(), 4)),
+                &format!(
+                    "{}{unit} at {}, {}°",
+                    rounded(h.norm(), 5),
+                    hertz(first),
+                    rounded(h.arg().to_degrees(), 4)
+                ),
             );
             if output.slot.is_some() {
                 if let Some(bandwidth) = loops::bandwidth(&grid, &mut self.at(i)) {
@@ -424,7 +464,10 @@ impl Answer<'_> {
                 }
                 if let Some((frequency, size)) = loops::resonance(&grid, &mut self.at(i)) {
                     let above = rounded(decibel(size / h.norm()), 4);
-                    line(&name("resonance"), &format!("{above} dB above that at {}", hertz(frequency)));
+                    line(
+                        &name("resonance"),
+                        &format!("{above} dB above that at {}", hertz(frequency)),
+                    );
                 }
             }
         }
@@ -595,6 +638,7 @@ impl Answer<'_> {
             "operating_point": self.point,
             "step": self.system.step,
             "states": self.system.order(),
+            "sides_differ_by": self.two_slopes,
             "is_stable": self.poles.as_ref().map(|poles| !is_unstable(poles)),
             "frequency_hz": self.frequencies,
             "outputs": outputs,
@@ -626,14 +670,15 @@ impl Answer<'_> {
     fn csv(&self, path: &Path) -> Result<(), Diagnostic> {
         let mut text =
             "frequency [Hz],output,how,real,imaginary,gain [dB],phase [deg]\n".to_owned();
-        let mut add = |how: &str, output: usize, frequencies: &[f64], responses: &[Complex<f64>]| {
-            let phases = unwrapped(responses);
-            for ((f, h), phase) in frequencies.iter().zip(responses).zip(phases) {
-                let name = &self.outputs[output].name;
-                let gain = decibel(h.norm());
-                text.push_str(&format!("{f},{name},{how},{},{},{gain},{phase}\n", h.re, h.im));
-            }
-        };
+        let mut add =
+            |how: &str, output: usize, frequencies: &[f64], responses: &[Complex<f64>]| {
+                let phases = unwrapped(responses);
+                for ((f, h), phase) in frequencies.iter().zip(responses).zip(phases) {
+                    let name = &self.outputs[output].name;
+                    let gain = decibel(h.norm());
+                    text.push_str(&format!("{f},{name},{how},{},{},{gain},{phase}\n", h.re, h.im));
+                }
+            };
         for (output, responses) in self.responses.iter().enumerate() {
             add("linearised", output, &self.frequencies, responses);
         }
@@ -674,7 +719,8 @@ impl Answer<'_> {
         for (output, responses) in self.outputs.iter().zip(&self.responses) {
             let size: Vec<f64> = responses.iter().map(|h| decibel(h.norm())).collect();
             gain = gain.series(Series::new(name(output), frequencies.clone(), size));
-            phase = phase.series(Series::new(name(output), frequencies.clone(), unwrapped(responses)));
+            phase =
+                phase.series(Series::new(name(output), frequencies.clone(), unwrapped(responses)));
         }
         if let Some(measured) = &self.measured {
             let at: std::sync::Arc<[f64]> = measured.points.iter().map(|p| p.frequency).collect();
@@ -682,9 +728,8 @@ impl Answer<'_> {
                 let all: Vec<_> = measured.points.iter().map(|p| p.response[i]).collect();
                 let size: Vec<f64> = all.iter().map(|h| decibel(h.norm())).collect();
                 let name = format!("{}, measured", name(output));
-                gain = gain.series(
-                    Series::new(name.clone(), at.clone(), size).style(SeriesStyle::Points),
-                );
+                gain = gain
+                    .series(Series::new(name.clone(), at.clone(), size).style(SeriesStyle::Points));
                 phase = phase.series(
                     Series::new(name, at.clone(), unwrapped(&all)).style(SeriesStyle::Points),
                 );
@@ -748,11 +793,18 @@ impl Answer<'_> {
         let mut figure = Figure::new(self.heading(), "time [s]");
         for (output, response) in self.outputs.iter().zip(self.system.step_response(steps)) {
             let unit = ratio_unit(output.unit, self.input.unit);
-            let panel = Panel::new(format!("step response [{}]", match unit.trim() {
-                "" => "–",
-                unit => unit,
-            }));
-            figure = figure.panel(panel.series(Series::new(output.name.clone(), times.clone(), response)));
+            let panel = Panel::new(format!(
+                "step response [{}]",
+                match unit.trim() {
+                    "" => "–",
+                    unit => unit,
+                }
+            ));
+            figure = figure.panel(panel.series(Series::new(
+                output.name.clone(),
+                times.clone(),
+                response,
+            )));
         }
         figure
     }

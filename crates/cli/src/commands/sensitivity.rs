@@ -13,7 +13,9 @@ use fluxline_formats::Override;
 use fluxline_formats::results::{OutputFile, write_problem};
 use fluxline_plot::{Figure, Panel, Series};
 use fluxline_study::ensemble::{Effort, Ensemble, Outcome, Parameter, Refused, Variant, Wanted};
-use fluxline_study::sensitivity::{Derivatives, Effect, Index, Screening, Variance, at, derivatives};
+use fluxline_study::sensitivity::{
+    Derivatives, Effect, Index, Screening, Variance, at, derivatives,
+};
 use fluxline_study::vary::{Values, Vary};
 use fluxline_units::{Dimension, Unit};
 use serde_json::{Value, json};
@@ -127,8 +129,7 @@ fn look(
         .collect();
     let nominal: Variant = vary.iter().map(middle).collect();
     let wanted = Wanted { metrics: args.metrics.clone(), ..Wanted::default() };
-    let mut ensemble =
-        Ensemble::new(&file, parameters.clone(), wanted, [nominal.clone()])?;
+    let mut ensemble = Ensemble::new(&file, parameters.clone(), wanted, [nominal.clone()])?;
     ensemble.effort = Effort {
         threads: args.threads.unwrap_or(0) as usize,
         lanes: args.lanes.parse().unwrap_or(0),
@@ -252,7 +253,8 @@ fn find(
             };
             let values = evaluate(runs, &changed)?;
             let slope = |parameter: usize, metric: usize| {
-                let (low, high) = (values[metric][2 * parameter + 1], values[metric][2 * parameter + 2]);
+                let (low, high) =
+                    (values[metric][2 * parameter + 1], values[metric][2 * parameter + 2]);
                 let slope = (high - low) / (2.0 * args.step * nominal[parameter].abs());
                 slope.is_finite().then_some(slope)
             };
@@ -349,7 +351,9 @@ impl Answer<'_> {
 
     fn header(&self, metric: &str) -> Vec<String> {
         let head: &[&str] = match self.found {
-            Found::Local(_) => &["parameter", "value", "change for +1 %", "in % of it", "derivative"],
+            Found::Local(_) => {
+                &["parameter", "value", "change for +1 %", "in % of it", "derivative"]
+            }
             Found::Screened(_) => &["parameter", "size μ*", "± error", "mean μ", "spread σ"],
             Found::Shared(_) => &["parameter", "alone S", "95 %", "in all S_T", "95 %"],
         };
@@ -527,7 +531,8 @@ impl Answer<'_> {
                     }
                     Found::Screened(all) => {
                         let size = |p: usize| all[metric][p].map_or(0.0, |e| e.size);
-                        let largest = order.iter().map(|&p| size(p)).fold(f64::MIN_POSITIVE, f64::max);
+                        let largest =
+                            order.iter().map(|&p| size(p)).fold(f64::MIN_POSITIVE, f64::max);
                         vec![(0.0, 100.0 * size(parameter) / largest, 0.35)]
                     }
                     Found::Shared(all) => all[metric].as_ref().map_or(Vec::new(), |all| {

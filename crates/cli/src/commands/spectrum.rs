@@ -84,17 +84,22 @@ fn look(args: &Arguments) -> Result<Found, Diagnostics> {
     };
     if count < LEAST_SAMPLES {
         let range = match (times.first(), times.last()) {
-            (Some(&first), Some(&last)) => format!(" (recorded from {} to {})", time(first), time(last)),
+            (Some(&first), Some(&last)) => {
+                format!(" (recorded from {} to {})", time(first), time(last))
+            }
             _ => String::new(),
         };
-        let message = format!("{count} samples in this range{range}: {LEAST_SAMPLES} or more make a spectrum");
+        let message = format!(
+            "{count} samples in this range{range}: {LEAST_SAMPLES} or more make a spectrum"
+        );
         return Err(too_few(message).into());
     }
     let times = &times[begin..end];
     let interval = (times[count - 1] - times[0]) / (count - 1) as f64;
-    let is_even = times.iter().enumerate().all(|(i, t)| {
-        (t - times[0] - i as f64 * interval).abs() <= EVEN * interval * count as f64
-    });
+    let is_even = times
+        .iter()
+        .enumerate()
+        .all(|(i, t)| (t - times[0] - i as f64 * interval).abs() <= EVEN * interval * count as f64);
     let values = |index: usize| {
         let values = &table.columns[index][begin..end];
         match is_even {
@@ -187,7 +192,8 @@ impl Found {
             None => format!("{}: spectrum\n", self.name),
             Some((input, _)) => format!("{}: response to {input}\n", self.name),
         };
-        let mut line = |name: &str, value: String| text.push_str(&format!("  {name:<17} {value}\n"));
+        let mut line =
+            |name: &str, value: String| text.push_str(&format!("  {name:<17} {value}\n"));
         line(
             "samples",
             format!(
@@ -199,12 +205,20 @@ impl Found {
             ),
         );
         if self.was_uneven {
-            line("", "their times are uneven: values are taken from straight lines between them".to_owned());
+            line(
+                "",
+                "their times are uneven: values are taken from straight lines between them"
+                    .to_owned(),
+            );
         }
         let resolution = 1.0 / (self.length as f64 * self.interval);
         line(
             "frequencies",
-            format!("to {} Hz, {} Hz apart", rounded(0.5 / self.interval, 5), rounded(resolution, 4)),
+            format!(
+                "to {} Hz, {} Hz apart",
+                rounded(0.5 / self.interval, 5),
+                rounded(resolution, 4)
+            ),
         );
         match &self.kind {
             Kind::One(one) => {
@@ -217,7 +231,10 @@ impl Found {
                     rows.push(vec![
                         format!("{} Hz", rounded(one.frequency[i], 5)),
                         quantity(one.amplitude[i], &self.unit),
-                        format!("{density} ({})²/Hz", if self.unit.is_empty() { "–" } else { &self.unit }),
+                        format!(
+                            "{density} ({})²/Hz",
+                            if self.unit.is_empty() { "–" } else { &self.unit }
+                        ),
                     ]);
                 }
                 text.push_str(&format!("\n{}", columns(&rows, &[false, false, false])));
@@ -225,7 +242,10 @@ impl Found {
             Kind::Two(two) => {
                 let believed = two.coherence[1..].iter().filter(|&&c| c > COHERENT).count();
                 let share = 100.0 * believed as f64 / (two.coherence.len() - 1).max(1) as f64;
-                line("coherent", format!("{} % of the frequencies (above {COHERENT})", rounded(share, 3)));
+                line(
+                    "coherent",
+                    format!("{} % of the frequencies (above {COHERENT})", rounded(share, 3)),
+                );
                 let header = ["frequency", "gain [dB]", "phase [°]", "coherence"];
                 let mut rows = vec![header.map(str::to_owned).to_vec()];
                 let last = two.frequency.len() - 1;
@@ -274,7 +294,8 @@ impl Found {
             Kind::Two(two) => {
                 value["input"] = json!(self.input.as_ref().map(|(name, _)| name));
                 value["frequency_hz"] = json!(two.frequency);
-                value["real"] = json!(two.response.iter().map(|h| finite(h.re)).collect::<Vec<_>>());
+                value["real"] =
+                    json!(two.response.iter().map(|h| finite(h.re)).collect::<Vec<_>>());
                 value["imaginary"] =
                     json!(two.response.iter().map(|h| finite(h.im)).collect::<Vec<_>>());
                 value["coherence"] = json!(all(&two.coherence));
@@ -287,7 +308,8 @@ impl Found {
         let unit = if self.unit.is_empty() { "1" } else { &self.unit };
         match &self.kind {
             Kind::One(one) => {
-                let mut text = format!("frequency [Hz],amplitude [{unit}],density [({unit})^2/Hz]\n");
+                let mut text =
+                    format!("frequency [Hz],amplitude [{unit}],density [({unit})^2/Hz]\n");
                 for i in 0..one.frequency.len() {
                     let row = (one.frequency[i], one.amplitude[i], one.density[i]);
                     text.push_str(&format!("{},{},{}\n", row.0, row.1, row.2));
@@ -312,11 +334,20 @@ impl Found {
         match &self.kind {
             Kind::One(one) => {
                 let at: Arc<[f64]> = one.frequency[1..].into();
-                let curve = |values: &[f64]| Series::new(&self.name, at.clone(), values[1..].to_vec());
+                let curve =
+                    |values: &[f64]| Series::new(&self.name, at.clone(), values[1..].to_vec());
                 Figure::new(format!("{}: spectrum", self.name), "frequency [Hz]")
                     .log_x()
-                    .panel(Panel::new(format!("amplitude [{unit}]")).log_y().series(curve(&one.amplitude)))
-                    .panel(Panel::new(format!("density [({unit})²/Hz]")).log_y().series(curve(&one.density)))
+                    .panel(
+                        Panel::new(format!("amplitude [{unit}]"))
+                            .log_y()
+                            .series(curve(&one.amplitude)),
+                    )
+                    .panel(
+                        Panel::new(format!("density [({unit})²/Hz]"))
+                            .log_y()
+                            .series(curve(&one.density)),
+                    )
             }
             Kind::Two(two) => {
                 let at: Arc<[f64]> = two.frequency[1..].into();
@@ -327,7 +358,11 @@ impl Found {
                     .log_x()
                     .panel(Panel::new("gain [dB]").series(curve(gain)))
                     .panel(Panel::new("phase [°]").series(curve(unwrapped(&two.response[1..]))))
-                    .panel(Panel::new("coherence").series(curve(two.coherence[1..].to_vec())).limits_y(0.0, 1.05))
+                    .panel(
+                        Panel::new("coherence")
+                            .series(curve(two.coherence[1..].to_vec()))
+                            .limits_y(0.0, 1.05),
+                    )
             }
         }
     }
