@@ -8,14 +8,17 @@ mod compare_solvers;
 mod convert;
 mod describe;
 mod explain;
+mod identify;
 mod list;
 mod new;
+mod optimise;
 mod plot;
 mod reproduce;
 mod run;
 mod sensitivity;
 mod spectrum;
 mod stiffness;
+mod study;
 mod sweep;
 mod validate;
 
@@ -52,6 +55,8 @@ pub fn main() -> ExitCode {
         Command::Sensitivity(args) => sensitivity::run(&console, &args),
         Command::Bode(args) => bode::run(&console, &args),
         Command::Spectrum(args) => spectrum::run(&console, &args),
+        Command::Optimise(args) => optimise::run(&console, &args),
+        Command::Identify(args) => identify::run(&console, &args),
         Command::Reproduce(args) => reproduce::run(&console, &args),
     };
     ExitCode::from(code)

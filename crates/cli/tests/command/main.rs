@@ -12,5 +12,6 @@ mod solvers;
 mod starter;
 mod states;
 mod stiffness;
+mod studies;
 mod sweep;
 mod verdict;
