@@ -321,7 +321,7 @@ const OTHERWISE: &[(Code, Otherwise)] = &[
                 "sensitivity",
                 "cylinder.toml",
                 "--parameters",
-                "cylinder.dead_volume_a=0 l",
+                "pump.flow=0 l/min",
                 "--metrics",
                 "max(load.x)",
             ],

@@ -43,12 +43,14 @@ impl Output {
     }
 }
 
-/// Splits `boom.valve.signal` into a component and what it has.
-fn owner<'n>(plan: &Plan, name: &'n str) -> Option<(usize, &'n str)> {
-    let name = name.strip_suffix(".value").unwrap_or(name);
-    let divided = name.rmatch_indices('.').map(|(dot, _)| (&name[..dot], &name[dot + 1..]));
-    divided.into_iter().find_map(|(component, part)| {
-        plan.variables.by_name.get(component).map(|&index| (index, part))
+/// Splits `boom.valve.signal`, or `boom$valve#signal#Value` as Hopsan writes it, into a component and
+/// what it has.
+fn owner(plan: &Plan, name: &str) -> Option<(usize, String)> {
+    let name = name.replace(['#', '$'], ".");
+    let name = name.strip_suffix(".value").or(name.strip_suffix(".Value")).unwrap_or(&name);
+    name.rmatch_indices('.').find_map(|(dot, _)| {
+        let index = *plan.variables.by_name.get(&name[..dot])?;
+        Some((index, name[dot + 1..].to_owned()))
     })
 }
 
