@@ -609,7 +609,7 @@ impl Physics for DirectionalCheckValve22 {
         let is_orifice = x.gt(T::of(0.5));
         let conductance = T::select(is_orifice, io.input(Self::ORIFICE), io.input(Self::CHECK));
         let spring = io.input(Self::SPRING);
-        with_cavitation(io, [Self::P1, Self::P2], false, |[a, b]: [End<T>; 2]| {
+        with_cavitation(io, [Self::P1, Self::P2], false, move |[a, b]: [End<T>; 2]| {
             gated(is_orifice | a.wave.gt(b.wave + spring), conductance, a, b)
         });
         io.set_output(Self::POSITION, x);

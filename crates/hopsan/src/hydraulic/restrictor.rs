@@ -41,7 +41,7 @@ impl Physics for LaminarOrifice {
     #[inline(always)]
     fn step<T: Num>(_: &NoConstants<T>, io: &mut Step<'_, T>) {
         let conductance = io.input(Self::CONDUCTANCE).abs();
-        with_cavitation(io, [Self::P1, Self::P2], true, |[a, b]: [End<T>; 2]| {
+        with_cavitation(io, [Self::P1, Self::P2], true, move |[a, b]: [End<T>; 2]| {
             let q = laminar_flow(conductance, a.wave - b.wave, a.impedance + b.impedance);
             [-q, q]
         });
@@ -86,7 +86,7 @@ impl Physics for TurbulentOrifice {
         let conductance = io.input(Self::FLOW_COEFFICIENT)
             * io.input(Self::AREA).abs()
             * (T::of(2.0) / io.input(Self::DENSITY)).sqrt();
-        with_cavitation(io, [Self::P1, Self::P2], true, |[a, b]: [End<T>; 2]| {
+        with_cavitation(io, [Self::P1, Self::P2], true, move |[a, b]: [End<T>; 2]| {
             let q = turbulent(conductance, a, b);
             [-q, q]
         });

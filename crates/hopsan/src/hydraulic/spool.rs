@@ -111,8 +111,8 @@ pub(super) fn pass<T: Num, const PORTS: usize, const EDGES: usize>(
         std::array::from_fn(|port| port),
         false,
         #[inline(always)]
-        |ends: [End<T>; PORTS]| through(edges, ends),
-        |ends: [End<T>; PORTS]| through(edges, ends),
+        move |ends: [End<T>; PORTS]| through(edges, ends),
+        move |ends: [End<T>; PORTS]| through(edges, ends),
     );
 }
 
