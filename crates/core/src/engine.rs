@@ -281,6 +281,30 @@ fn step_between(
     let clock = Clock { time, dt: plan.step, tick };
     main.publish(state);
     main.signals_and_waves(state, &clock, stepper);
+    if plan.rates.len() > 1 {
+        sub_steps(plan, state, tally, (begin, tick), frozen, stepper);
+    }
+    main.flows(state, &clock, stepper);
+    tally.after(plan, 0, state, plan.step);
+    if let Some(thermal) = &plan.thermal {
+        thermal.step(state, plan.step);
+    }
+    state.step += 1;
+    if !frozen {
+        state.time = end;
+    }
+}
+
+/// What runs at faster rates, within a main step from `begin` with number `tick`.
+#[inline(never)]
+fn sub_steps(
+    plan: &Plan,
+    state: &mut State<f64>,
+    tally: &mut Tally,
+    (begin, tick): (f64, u64),
+    frozen: bool,
+    stepper: &mut impl Stepper,
+) {
     for rate in 1..plan.rates.len() {
         let fast = &plan.rates[rate];
         let n = fast.divisor;
@@ -302,15 +326,6 @@ fn step_between(
         for (sum, &bond) in tally.border_flow[rate].iter().zip(&fast.borders) {
             state.bonds[bond as usize].flow = sum / f64::from(n);
         }
-    }
-    main.flows(state, &clock, stepper);
-    tally.after(plan, 0, state, plan.step);
-    if let Some(thermal) = &plan.thermal {
-        thermal.step(state, plan.step);
-    }
-    state.step += 1;
-    if !frozen {
-        state.time = end;
     }
 }
 

@@ -126,17 +126,25 @@ impl Columns {
     fn read(&self, state: &State<f64>, row: &mut [f64]) -> bool {
         let arrays =
             [numbers(&state.bonds), &state.signals, &state.states, &state.line_temperature];
-        // Stays 0 until something infinite or not a number is taken from itself.
-        let mut nothing = 0.0;
+        let mut largest = 0;
         for (columns, array) in self.arrays.iter().zip(arrays) {
-            for column in columns {
-                let value = array.get(column.at as usize).map_or(f64::NAN, |x| column.sign * x);
-                nothing += value - value;
-                row[column.place as usize] = value;
-            }
+            largest = largest.max(copy(columns, array, row));
         }
-        nothing == 0.0
+        largest < f64::INFINITY.to_bits()
     }
+}
+
+/// Copies numbers of an array into a row. Gives the largest magnitude as an integer, which orders
+/// infinity and NaN above all numbers. A function of its own, so that it stays in registers.
+#[inline(never)]
+fn copy(columns: &[Column], array: &[f64], row: &mut [f64]) -> u64 {
+    let mut largest = 0;
+    for column in columns {
+        let value = array.get(column.at as usize).map_or(f64::NAN, |x| column.sign * x);
+        largest = largest.max(value.abs().to_bits());
+        row[column.place as usize] = value;
+    }
+    largest
 }
 
 /// Recorded variables and their rows.

@@ -245,7 +245,7 @@ impl<M: Declared, T: Num> Members<M, T> {
         let begin = members.start.min(end);
         Kernel {
             call: Call {
-                run: best::<M, T>(),
+                run: if begin < end { best::<M, T>() } else { nothing },
                 constants: self.constants[begin..].as_ptr().cast(),
                 records: self.records[self.begins[begin]..].as_ptr(),
                 count: end - begin,
@@ -265,9 +265,11 @@ impl<M: Declared, T: Num> Members<M, T> {
     {
         assert!(self.reach.is_within(state), "a state of another plan");
         let (constants, records) = (self.constants.as_ptr(), self.records.as_ptr());
-        // SAFETY: `push` has added constants and a record of this shape for each member, and the
-        // reach of all records lies within the state.
-        unsafe { step_each::<M, T>(constants, records, self.constants.len(), state, clock) }
+        if !self.constants.is_empty() {
+            // SAFETY: `push` has added constants and a record of this shape for each member, there is
+            // one at least, and the reach of all records lies within the state.
+            unsafe { step_each::<M, T>(constants, records, self.constants.len(), state, clock) }
+        }
     }
 }
 
@@ -275,8 +277,8 @@ impl<M: Declared, T: Num> Members<M, T> {
 ///
 /// # Safety
 ///
-/// Constants and records are those of at least `count` members of a group of `M`, and the reach of
-/// the records lies within the state.
+/// Constants and records are those of `count` members of a group of `M`, at least one, and the reach
+/// of the records lies within the state.
 #[inline(always)]
 unsafe fn step_each<M: Physics, T: Num>(
     mut constants: *const M::Constants<T>,
@@ -288,10 +290,11 @@ unsafe fn step_each<M: Physics, T: Num>(
     let shape = ShapeOf::<M>::SHAPE;
     let bonds: *mut T = state.bonds.as_mut_ptr().cast();
     let (signals, states) = (state.signals.as_mut_ptr(), state.states.as_mut_ptr());
-    for _ in 0..count {
+    let mut left = count;
+    loop {
         // SAFETY: the record is of this shape and lies within the arrays, so that outputs and states
-        // begin there; constants and record that follow belong to the next member. The state stays
-        // borrowed as long as the step lives.
+        // begin there; while some are left, constants and record that follow belong to the next
+        // member. The state stays borrowed as long as the step lives.
         unsafe {
             let ports = if shape.takes_many { *record.add(PORTS) as usize } else { shape.ports };
             let io = &mut Step {
@@ -309,6 +312,10 @@ unsafe fn step_each<M: Physics, T: Num>(
                 tick: clock.tick,
             };
             M::step(&*constants, io);
+            left -= 1;
+            if left == 0 {
+                return;
+            }
             constants = constants.add(1);
             record = record.add(HEAD + shape.inputs + ports);
         }
@@ -317,6 +324,9 @@ unsafe fn step_each<M: Physics, T: Num>(
 
 /// Code that steps members of a group: constants of the first, its record, how many there are.
 type Run<T> = unsafe fn(*const (), *const u32, usize, &mut State<T>, &Clock);
+
+/// Of a group without members.
+fn nothing<T>(_: *const (), _: *const u32, _: usize, _: &mut State<T>, _: &Clock) {}
 
 /// With the plain instructions of the architecture.
 ///
@@ -497,14 +507,45 @@ impl<'p, T: Num> Part<'p, T> {
     #[inline(always)]
     pub fn step(&self, state: &mut State<T>, clock: &Clock) {
         assert!(self.reach.is_within(state), "a state of another plan");
-        for (index, call) in self.calls.iter().enumerate() {
-            if let Some(gates) = self.gates.get(index)
-                && !are_open(gates, state)
-            {
-                continue;
+        // SAFETY: the calls of a phase come from the kernels of the groups it owns, and live as long
+        // as the phase; the reach of all of them was just found to lie within the state.
+        unsafe {
+            match self.gates {
+                [] => run_all(self.calls, state, clock),
+                gates => run_open(self.calls, gates, state, clock),
             }
-            // SAFETY: the calls of a phase come from the kernels of the groups it owns, and live as
-            // long as the phase; the reach of all of them was just found to lie within the state.
+        }
+    }
+}
+
+/// Makes calls one after the other. A function of its own, so that nothing else takes registers.
+///
+/// # Safety
+///
+/// What they point at is there, and their reach lies within the state.
+#[inline(never)]
+unsafe fn run_all<T>(calls: &[Call<T>], state: &mut State<T>, clock: &Clock) {
+    for call in calls {
+        // SAFETY: what the caller keeps to.
+        unsafe { (call.run)(call.constants, call.records, call.count, state, clock) }
+    }
+}
+
+/// Makes those whose gates are open.
+///
+/// # Safety
+///
+/// As [`run_all`].
+#[inline(never)]
+unsafe fn run_open<T: Num>(
+    calls: &[Call<T>],
+    gates: &[Box<[u32]>],
+    state: &mut State<T>,
+    clock: &Clock,
+) {
+    for (call, gates) in calls.iter().zip(gates) {
+        if are_open(gates, state) {
+            // SAFETY: what the caller keeps to.
             unsafe { (call.run)(call.constants, call.records, call.count, state, clock) }
         }
     }
