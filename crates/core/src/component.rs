@@ -12,11 +12,11 @@ use crate::lanes::Packing;
 use crate::lumped::{LawOf, Lumped};
 use crate::number::Num;
 use crate::state::State;
-use crate::step::{Arena, Members};
+use crate::step::Members;
 use std::any::Any;
 use std::ops::Range;
 
-pub use crate::step::{Step, Wiring, view};
+pub use crate::step::{Kernel, Phase, Step, Wiring, view};
 
 /// What the `#[component]` attribute writes for a component.
 pub trait Declared: Sized + Send + Sync + 'static {
@@ -334,8 +334,8 @@ pub struct Clock {
 
 /// Components of one type that are stepped together.
 pub trait Group<T: Num>: Send + Sync {
-    /// Steps some of them: those that there are.
-    fn advance(&self, members: Range<usize>, arena: &mut Arena<'_, T>);
+    /// Some of them, those that there are, as the step loop calls them.
+    fn kernel(&self, members: Range<usize>) -> Kernel<'_, T>;
     /// Starts one of them.
     fn start_one(&self, index: usize, state: &mut State<T>, clock: Clock);
     /// Evaluates the continuous law of one of them into the outputs and rates at the start.
@@ -368,13 +368,12 @@ pub trait Group<T: Num>: Send + Sync {
 
 impl<T: Num> dyn Group<T> + '_ {
     /// Steps all of them.
-    #[inline(always)]
-    pub fn step(&self, arena: &mut Arena<'_, T>) {
-        self.advance(0..usize::MAX, arena);
+    pub fn step(&self, state: &mut State<T>, clock: &Clock) {
+        self.kernel(0..usize::MAX).run(state, clock);
     }
     /// Steps one of them: to trace a divergence.
     pub fn step_one(&self, index: usize, state: &mut State<T>, clock: Clock) {
-        self.advance(index..index + 1, &mut Arena::new(state, &clock));
+        self.kernel(index..index + 1).run(state, &clock);
     }
 }
 
@@ -412,10 +411,8 @@ impl<M: Physics, T: Num> GroupOf<M, T> {
 const REST: Clock = Clock { time: 0.0, dt: 0.0, tick: 0 };
 
 impl<M: Physics, T: Num> Group<T> for GroupOf<M, T> {
-    // The only place that calls a component's step, so that it is compiled into this loop whatever
-    // its size.
-    fn advance(&self, members: Range<usize>, arena: &mut Arena<'_, T>) {
-        self.members.step(members, arena);
+    fn kernel(&self, members: Range<usize>) -> Kernel<'_, T> {
+        self.members.kernel(members)
     }
     fn start_one(&self, index: usize, state: &mut State<T>, clock: Clock) {
         let io = &mut view::<M, T>(&self.wiring[index], state, clock);
@@ -472,17 +469,9 @@ pub struct Gated<T: Num> {
     pub gates: Box<[u32]>,
 }
 
-impl<T: Num> Gated<T> {
-    fn is_open(&self, arena: &Arena<'_, T>) -> bool {
-        self.gates.iter().all(|&gate| arena.signal(gate as usize).first() > 0.0)
-    }
-}
-
 impl<T: Num> Group<T> for Gated<T> {
-    fn advance(&self, members: Range<usize>, arena: &mut Arena<'_, T>) {
-        if self.is_open(arena) {
-            self.group.advance(members, arena);
-        }
+    fn kernel(&self, members: Range<usize>) -> Kernel<'_, T> {
+        self.group.kernel(members).gated(&self.gates)
     }
     fn start_one(&self, index: usize, state: &mut State<T>, clock: Clock) {
         self.group.start_one(index, state, clock);

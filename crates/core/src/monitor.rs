@@ -31,6 +31,8 @@ impl Sum {
 pub struct Tally {
     /// False switches all figures off, for benchmarks.
     pub enabled: bool,
+    /// There is something to add up.
+    watches: bool,
     /// Per rate, for the engine: flow over the border summed over sub-steps.
     pub border_flow: Vec<Vec<f64>>,
     previous_effort: Vec<f64>,
@@ -57,6 +59,9 @@ impl Tally {
         let watch = &plan.watch;
         let mut tally = Self {
             enabled,
+            watches: watch.boundary.iter().any(|bonds| !bonds.is_empty())
+                || watch.store_bonds.iter().any(|stores| !stores.is_empty())
+                || !(watch.lumped.is_empty() && watch.chambers.is_empty()),
             border_flow: plan.rates.iter().map(|r| vec![0.0; r.borders.len()]).collect(),
             previous_effort: Vec::new(),
             previous_chamber: vec![0.0; watch.chambers.len()],
@@ -91,11 +96,14 @@ impl Tally {
     }
 
     /// After the flows of a (sub-)step of a rate are known.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn after(&mut self, plan: &Plan, rate: usize, state: &State<f64>, dt: f64) {
-        if !self.enabled {
-            return;
+        if self.enabled && self.watches {
+            self.add_up(plan, rate, state, dt);
         }
+    }
+
+    fn add_up(&mut self, plan: &Plan, rate: usize, state: &State<f64>, dt: f64) {
         for &(bond, sign) in &plan.watch.boundary[rate] {
             let volume = state.bonds[bond as usize].flow * sign * dt;
             self.inflow.add(volume);

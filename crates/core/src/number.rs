@@ -162,10 +162,10 @@ pub trait Num:
 fn floor(x: f64) -> f64 {
     /// From here on all numbers are whole: 2⁵².
     const WHOLE: f64 = 4_503_599_627_370_496.0;
-    let towards_zero = x as i64 as f64;
-    let below = if towards_zero > x { towards_zero - 1.0 } else { towards_zero };
-    // A zero keeps its sign.
-    if x.abs() < WHOLE && below != x { below } else { x }
+    // A sum with 2⁵² has no room for a fraction; a zero keeps its sign.
+    let nearest = ((x.abs() + WHOLE) - WHOLE).copysign(x);
+    let below = if nearest > x { nearest - 1.0 } else { nearest };
+    if x.abs() < WHOLE { below } else { x }
 }
 
 impl Num for f64 {

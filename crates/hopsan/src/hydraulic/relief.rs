@@ -213,7 +213,7 @@ impl<T: Num> PressureSpool<T> {
 /// Flow through an opening between two ports, with cavitation; pressures are not negative.
 #[inline(always)]
 pub fn set_turbulent<T: Num>(io: &mut Step<'_, T>, ports: [usize; 2], opening: T) {
-    with_cavitation(io, ports, true, |[one, two]: [End<T>; 2]| {
+    with_cavitation(io, ports, true, move |[one, two]: [End<T>; 2]| {
         let flow = turbulent(opening, one, two);
         [-flow, flow]
     });
