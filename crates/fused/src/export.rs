@@ -1,0 +1,1 @@
+//! Sources for those who embed a circuit elsewhere.
