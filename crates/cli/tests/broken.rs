@@ -298,6 +298,12 @@ const OTHERWISE: &[(Code, Otherwise)] = &[
         ),
     ),
     (Code::OtherStudy, Test("command::sweep::results_of_another_study_are_not_mixed")),
+    (
+        Code::BadPartition,
+        Test(
+            "parallel::parts::a_partition_that_does_not_fit_the_circuit_is_refused_with_its_place",
+        ),
+    ),
     (Code::CoarseStep, Reserved),
     (Code::Cavitation, Run(&["run", "suction.toml", "--json"], 0)),
     (Code::LimitHit, Run(&["run", "cylinder.toml", "--json"], 0)),

@@ -96,6 +96,7 @@ const GROUPS: &[(&str, &str)] = &[
     ("F12", "Command line"),
     ("F13", "Imported models"),
     ("F14", "Studies"),
+    ("F15", "Circuits in parts"),
     ("W01", "Warnings"),
     ("W13", "Warnings on imported models"),
 ];
@@ -664,6 +665,13 @@ codes! {
         means: "Beside the result file lie results of a study that was interrupted, but its circuit, parameters, design or metrics were others.",
         cause: "The circuit file or the command has been changed since.",
         cure: "Go back to the former command to finish it, choose another name, or begin again with `--restart`.",
+    }
+
+    BadPartition "F1501" Error {
+        title: "partition does not fit the circuit",
+        means: "A file that says which component runs in which part leaves some out, names others, or gives parts that do not exist.",
+        cause: "The circuit was changed after it was partitioned, or the file was edited by hand.",
+        cure: "Partition the circuit again with `fluxline partition`.",
     }
 
     UnusedParameter "W0101" Warning {

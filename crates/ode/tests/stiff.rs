@@ -132,7 +132,10 @@ fn steps_grow_where_a_circuit_has_come_to_rest_at_any_tolerance() {
             let (p, work) = (driver.state(), driver.work());
 
             for (p, rest) in p.iter().zip(rest) {
-                assert!((p / rest - 1.0).abs() < 10.0 * relative, "{method} {relative}: {p} {rest}");
+                assert!(
+                    (p / rest - 1.0).abs() < 10.0 * relative,
+                    "{method} {relative}: {p} {rest}"
+                );
             }
             // Steps of a transient grow in number with the tolerance to the power −1/4 or less (the
             // order of Rosenbrock's method); at rest there are next to none.

@@ -1,0 +1,10 @@
+//! One large circuit on several threads and machines.
+//!
+//! Lines decouple the components of a circuit by their delay: within a step no component needs what
+//! another one computes in it, but for the waves at its own ports. So a circuit can be cut at its
+//! lines and its parts be run side by side, with the same bits as in one piece. A [`Partition`] says
+//! which component runs in which part.
+
+mod parts;
+
+pub use parts::Partition;
