@@ -596,6 +596,7 @@ impl<'a> Walk<'a> {
         let time = (moment, expected);
         let found =
             trace::explore(time, self.wanted.paths, !self.wanted.with_engine, &mut compute);
+        trace::allow(usize::MAX);
         for (&slot, &value) in slots.iter().zip(&before) {
             set(state, layout, slot, value);
         }
@@ -663,6 +664,12 @@ impl<'a> Walk<'a> {
 /// Numbers after the unit, equations that did not converge, whether it asked to stop, whether it was
 /// followed.
 type Outcome = (Vec<Node>, u64, bool, bool);
+
+impl trace::Results for Outcome {
+    fn nodes(&self, into: &mut Vec<Node>) {
+        into.extend(&self.0);
+    }
+}
 
 /// What was reported on a path; `None` when reports and masks cannot be told apart.
 fn events(end: &Followed<Outcome>) -> Option<Vec<(Event, Node)>> {

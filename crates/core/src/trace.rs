@@ -12,7 +12,7 @@
 
 use crate::number::{Mask, Num};
 use std::cell::RefCell;
-use std::collections::{HashMap, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::ops::{Add, AddAssign, BitAnd, BitOr, Div, Mul, Neg, Not, Sub, SubAssign};
 
 /// Decisions on one path: who takes more iterates, and is not followed.
@@ -137,6 +137,8 @@ pub struct Tape {
     facts: HashMap<(Node, bool), bool>,
     /// True when both sides of every decision after the script are computed.
     is_cautious: bool,
+    /// Questions of which both sides are always computed, because that costs little.
+    cheap: HashSet<(Node, bool)>,
     /// Why the present computation cannot be followed.
     refusal: Option<&'static str>,
     /// Masks whose lanes were asked for, in order.
@@ -158,6 +160,7 @@ impl Default for Tape {
             path: Vec::new(),
             facts: HashMap::new(),
             is_cautious: false,
+            cheap: HashSet::new(),
             refusal: None,
             asked: Vec::new(),
             time: (f64::NAN.to_bits(), 0, 0.0),
@@ -412,7 +415,8 @@ impl Tape {
         if let Some(&answer) = self.facts.get(&key) {
             return answer;
         }
-        if self.is_cautious && self.path.len() >= self.script.len() {
+        let is_cautious = self.is_cautious && self.path.len() >= self.script.len();
+        if is_cautious || self.cheap.contains(&(mask, is_any)) {
             return is_any;
         }
         if self.path.len() >= MOST_DECISIONS {
@@ -660,7 +664,7 @@ pub(crate) fn begin(width: Width, most: usize) {
 
 /// Allows so many more nodes.
 pub(crate) fn allow(more: usize) {
-    with(|tape| tape.most = tape.ops.len() + more);
+    with(|tape| tape.most = tape.ops.len().saturating_add(more));
 }
 
 /// Ends the tape: all nodes.
@@ -778,6 +782,86 @@ fn follow<R: PartialEq>(
     Ok(first)
 }
 
+/// What it costs to compute both sides of a decision, at most, for there to be none: about what a
+/// processor loses on a wrong guess, in simple operations.
+const CHEAP: u32 = 50;
+
+/// What a node costs, in simple operations.
+fn cost(op: Op) -> u32 {
+    match op {
+        Op::Div(..) => 5,
+        Op::Call(Function::Sqrt, _) => 6,
+        Op::Call(Function::Abs | Function::Floor, _) | Op::Neg(_) | Op::Not(_) => 1,
+        Op::Call(..) | Op::Power(..) => 40,
+        Op::Add(..) | Op::Sub(..) | Op::Mul(..) | Op::Select(..) => 1,
+        Op::Less(..) | Op::LessEqual(..) | Op::And(..) | Op::Or(..) => 1,
+        _ => 0,
+    }
+}
+
+/// What a path costs beyond nodes that were there before `begin`.
+fn path_cost<R: Results>((decisions, followed): &Path<R>, begin: usize) -> u32 {
+    let mut waiting = Vec::new();
+    followed.result.nodes(&mut waiting);
+    waiting.extend(decisions.iter().map(|decision| decision.mask));
+    let mut seen = HashSet::new();
+    let mut sum = 0;
+    with(|tape| {
+        while let Some(node) = waiting.pop() {
+            if (node as usize) < begin || !seen.insert(node) {
+                continue;
+            }
+            sum += cost(tape.ops[node as usize]);
+            waiting.extend(tape.ops[node as usize].sources());
+        }
+    });
+    sum
+}
+
+/// What a computation gives, as nodes.
+pub(crate) trait Results: PartialEq {
+    /// Appends them.
+    fn nodes(&self, into: &mut Vec<Node>);
+}
+
+impl Results for Trace {
+    fn nodes(&self, into: &mut Vec<Node>) {
+        into.push(self.0);
+    }
+}
+
+/// Finds the decisions that need not be made, along the expected path: those of which one side
+/// computes little more than the other, and reports nothing.
+fn spare_cheap_decisions<R: Results>(
+    time: (u32, f64),
+    begin: usize,
+    compute: &mut dyn FnMut(Probe) -> R,
+) {
+    let mut judged = HashSet::new();
+    while let Ok(path) = follow(&[], time, false, compute) {
+        let next = path.0.iter().position(|d| !judged.contains(&(d.mask, d.is_any)));
+        let Some(at) = next else { break };
+        let Decision { mask, is_any, .. } = path.0[at];
+        judged.insert((mask, is_any));
+        let before: Vec<bool> = path.0[..at].iter().map(|d| d.answer).collect();
+        // Where no lane asks for more.
+        let short = follow(&[&before[..], &[!is_any]].concat(), time, false, compute);
+        with(|tape| tape.cheap.insert((mask, is_any)));
+        let both = follow(&before, time, false, compute);
+        let is_cheap = match (&short, &both) {
+            (Ok(short), Ok(both)) => {
+                short.1.asked.is_empty()
+                    && both.1.asked.is_empty()
+                    && path_cost(both, begin) <= path_cost(short, begin) + CHEAP
+            }
+            _ => false,
+        };
+        if !is_cheap {
+            with(|tape| tape.cheap.remove(&(mask, is_any)));
+        }
+    }
+}
+
 /// Nodes after which no further path is looked for.
 const MOST_EXPLORED: usize = 1200;
 /// So many paths are wanted whatever they cost.
@@ -788,7 +872,7 @@ pub(crate) const MANY: usize = 50;
 ///
 /// What is left is open; with `fill` it is computed with both sides of all further decisions, between
 /// which masks choose.
-pub(crate) fn explore<R: PartialEq>(
+pub(crate) fn explore<R: Results>(
     time: (u32, f64),
     most: usize,
     fill: bool,
@@ -796,6 +880,11 @@ pub(crate) fn explore<R: PartialEq>(
 ) -> Result<Tree<Followed<R>>, &'static str> {
     let mut paths: Vec<Path<R>> = Vec::new();
     let mut waiting: VecDeque<Vec<bool>> = VecDeque::from([Vec::new()]);
+    let begin = with(|tape| {
+        tape.cheap.clear();
+        tape.ops.len()
+    });
+    spare_cheap_decisions(time, begin, compute);
     let begin = with(|tape| tape.ops.len());
     while let Some(script) = waiting.pop_front() {
         let grown = with(|tape| tape.ops.len()) - begin;
@@ -872,6 +961,11 @@ mod tests {
         assert_eq!(Trace::select(x.lt(y), y, y), y);
     }
 
+    /// Worth a decision.
+    fn dear(x: Trace) -> Trace {
+        x.exp().exp()
+    }
+
     #[test]
     fn every_answer_is_explored_and_settles_what_follows_from_it() {
         let [x, y] = inputs();
@@ -880,15 +974,15 @@ mod tests {
             let (low, far) = (x.lt(zero), y.gt(x));
             if (low | far).any() {
                 // Below here nothing is chosen twice.
-                let chosen = Trace::select(low, x, y);
-                return if low.all() { chosen } else { chosen * 2.0 };
+                let chosen = dear(Trace::select(low, x, y));
+                return if low.all() { chosen } else { dear(chosen * 2.0) };
             }
             Trace::select(low, y, x)
         };
         let tree = explore((0, 0.0), 10, false, &mut { law }).expect("can be followed");
         let ends: Vec<Trace> = tree.leaves().iter().map(|leaf| leaf.result).collect();
         assert!(tree.is_closed());
-        assert_eq!(ends, [x, y * 2.0, x]);
+        assert_eq!(ends, [dear(x), dear(dear(y) * 2.0), x]);
         // The expected path first: x = 1 is not below 0, y = −2 is not above x.
         let part = explore((0, 0.0), 1, false, &mut { law }).expect("can be followed");
         assert!(!part.is_closed());
@@ -901,14 +995,27 @@ mod tests {
         let [x, y] = [Trace::load(0, 1.0), Trace::load(1, 2.0)];
         let mut law = |_: Probe| {
             let low = x.lt(Trace::zero());
-            if low.any() { Trace::select(low, x, y) } else { y }
+            if low.any() { Trace::select(low, dear(x), y) } else { y }
         };
         let tree = explore((0, 0.0), 10, false, &mut law).expect("can be followed");
         assert_eq!(tree.leaves().len(), 2);
-        assert_ne!(tree.leaves()[0].result, x);
+        assert_ne!(tree.leaves()[0].result, dear(x));
         // The expected path, and all others in one.
         let filled = explore((0, 0.0), 1, true, &mut law).expect("can be followed");
         assert_eq!(filled, tree);
+    }
+
+    #[test]
+    fn what_costs_little_is_computed_and_not_decided() {
+        let [x, y] = inputs();
+        let mut law = |_: Probe| {
+            let low = x.lt(y);
+            if low.any() { Trace::select(low, x.sqrt() / y, y) } else { y }
+        };
+        let tree = explore((0, 0.0), 9, false, &mut law).expect("can be followed");
+        let end = Trace::select(x.lt(y), x.sqrt() / y, y);
+        assert_eq!(tree.leaves().len(), 1);
+        assert_eq!(tree.leaves()[0].result, end);
     }
 
     #[test]
@@ -942,7 +1049,7 @@ mod tests {
                     break;
                 }
                 longest.set(longest.get().max(i));
-                y = y * 0.5;
+                y = dear(y) * 0.5;
             }
             y
         });

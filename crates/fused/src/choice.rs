@@ -1,6 +1,7 @@
 //! When code of its own pays for a run.
 
 use crate::compiler::{self, NotCompiled};
+use crate::lanes::LaneSource;
 use crate::run::{Fused, Source};
 use fluxline_core::circuit::Registry;
 use fluxline_core::plan::Plan;
@@ -16,6 +17,7 @@ const LEAST_GAIN: f64 = 0.01;
 /// What a compiler takes: to begin with, and per statement, s.
 const COMPILER_STARTS: f64 = 0.05;
 const PER_STATEMENT: f64 = 2e-4;
+const PER_STATEMENT_IN_LANES: f64 = 4e-4;
 /// Statements that a compiler is asked to take in one function.
 pub const MOST_STATEMENTS: usize = 60_000;
 
@@ -73,4 +75,29 @@ pub fn for_run(
         }
     }
     source.compile().map_err(WhyNot::NotCompiled)
+}
+
+/// What variants side by side spend on a component in a step, s, each.
+const PER_COMPONENT_IN_LANES: f64 = 1.2e-9;
+
+/// Whether code for so many variants of so many steps is worth following them.
+pub fn may_pay_for_variants(runs: usize, steps: u64, components: usize) -> bool {
+    gain_of_variants(runs, steps, components) > COMPILER_STARTS
+}
+
+/// Whether it is worth compiling, once it is written.
+pub fn pays_for_variants(
+    source: &LaneSource,
+    runs: usize,
+    steps: u64,
+    components: usize,
+) -> bool {
+    let cost = COMPILER_STARTS + PER_STATEMENT_IN_LANES * source.statements as f64;
+    source.statements <= MOST_STATEMENTS
+        && (gain_of_variants(runs, steps, components) > cost
+            || compiler::kept(&source.code).is_some())
+}
+
+fn gain_of_variants(runs: usize, steps: u64, components: usize) -> f64 {
+    runs as f64 * steps as f64 * components as f64 * PER_COMPONENT_IN_LANES * SPARED
 }

@@ -4,7 +4,7 @@
 //! calls, no indices, no memory between components. [`text`] writes it, [`compiler`] has the
 //! compiler of the machine make a library of C and keeps it for the next time, [`library`] opens and
 //! calls it, and [`run`] steps a run with it,
-//! [`choice`] tells when that pays. [`export`] writes whole sources for those who embed a
+//! [`choice`] tells when that pays, and [`lanes`] steps several variants at once. [`export`] writes whole sources for those who embed a
 //! circuit elsewhere.
 //!
 //! The code does the arithmetic of the engine in the engine's order, and the compiler is told to keep
@@ -13,6 +13,7 @@
 pub mod choice;
 pub mod compiler;
 pub mod export;
+pub mod lanes;
 pub mod library;
 pub mod run;
 pub mod text;

@@ -181,6 +181,11 @@ impl Code {
         self.kept * self.lanes
     }
 
+    /// Runs side by side.
+    pub fn lanes(&self) -> usize {
+        self.lanes
+    }
+
     /// Computes what stays the same during a run.
     pub(crate) fn prepare<T>(&self, state: &mut State<T>, parameters: &[f64], kept: &mut [f64]) {
         assert_eq!(size_of::<T>(), self.lanes * size_of::<f64>());

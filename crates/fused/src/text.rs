@@ -111,10 +111,10 @@ impl<'a> Writer<'a> {
         for (node, &op) in program.ops.iter().enumerate() {
             is_fixed[node] = match op {
                 Op::Constant(_) | Op::Parameter(_) | Op::Truth(_) => true,
-                Op::Load(slot) => {
+                Op::Load(slot) if program.layout.place(slot).0 != Array::Figures => {
                     program.finals.get(slot as usize).is_some_and(|&end| end == node as Node)
                 }
-                Op::Time(_) | Op::Stamp | Op::Result(_) => false,
+                Op::Load(_) | Op::Time(_) | Op::Stamp | Op::Result(_) => false,
                 _ => op.sources().all(|source| is_fixed[source as usize]),
             };
         }
