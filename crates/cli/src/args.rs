@@ -64,6 +64,8 @@ pub enum Command {
     Bench(Bench),
     /// Run a circuit many times with other values of its parameters
     Sweep(Box<Sweep>),
+    /// Write a circuit as source code, to be embedded elsewhere
+    Export(Export),
     /// Repeat a published case and compare
     Reproduce(Reproduce),
 }
@@ -116,6 +118,9 @@ pub struct Run {
     /// Small volumes of lumped solvers: integrate, pds, advpds, algebraic or singular-perturbation
     #[arg(long, value_name = "HOW")]
     pub small_volumes: Option<String>,
+    /// Compile the circuit into code of its own: auto (when it pays), on or off
+    #[arg(long, value_name = "WHEN")]
+    pub fused: Option<String>,
     /// Set a parameter: --set "relief.cracking_pressure=140 bar"
     #[arg(long, value_name = "NAME=VALUE")]
     pub set: Vec<String>,
@@ -296,6 +301,29 @@ pub struct CompareSolvers {
 }
 
 #[derive(Debug, Args)]
+#[command(group = clap::ArgGroup::new("language").required(true).args(["c", "rust"]))]
+pub struct Export {
+    /// Write C: a source, a header and a program that runs it
+    #[arg(long)]
+    pub c: bool,
+    /// Write Rust: a module and a program that runs it
+    #[arg(long)]
+    pub rust: bool,
+    /// The circuit file, or a model of Hopsan
+    #[arg(value_name = "FILE")]
+    pub file: PathBuf,
+    /// The folder to write to; without, one named after the circuit
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+    /// Set a parameter: --set "relief.cracking_pressure=140 bar"
+    #[arg(long, value_name = "NAME=VALUE")]
+    pub set: Vec<String>,
+    /// Overwrite files that are there
+    #[arg(long)]
+    pub force: bool,
+}
+
+#[derive(Debug, Args)]
 pub struct Bench {
     /// The circuit file, or a model of Hopsan
     #[arg(value_name = "FILE")]
@@ -303,6 +331,9 @@ pub struct Bench {
     /// Run so many times
     #[arg(long, value_name = "N", default_value_t = 7, value_parser = clap::value_parser!(u32).range(1..))]
     pub repeat: u32,
+    /// Measure code of its own, too, compiled by the C compiler of the machine
+    #[arg(long)]
+    pub fused: bool,
     /// Set a parameter: --set "relief.cracking_pressure=140 bar"
     #[arg(long, value_name = "NAME=VALUE")]
     pub set: Vec<String>,

@@ -7,7 +7,7 @@ use fluxline_core::declare::{ANY_UNIT, Causality};
 use fluxline_core::plan::Plan;
 use fluxline_core::recorder::{Recorder, Sampling, Sink, choose};
 use fluxline_core::run::{self, Ended, Outcome, Progress};
-use fluxline_core::settings::{Begin, SolverKind, StepControl};
+use fluxline_core::settings::{Begin, Fused as FusedChoice, SolverKind, StepControl};
 use fluxline_core::start::{Rest, come_to_rest};
 use fluxline_core::state::State;
 use fluxline_core::variable::{Ladder, StepUse};
@@ -16,6 +16,7 @@ use fluxline_diagnostics::{
     Code, Diagnostic, Diagnostics, Place, SourceMap, Span, list_names, nearest,
 };
 use fluxline_formats::{Draft, Loaded, Override};
+use fluxline_fused::run::Fused;
 use fluxline_lumped::run::Effort;
 use fluxline_lumped::setup::{self, Setup};
 use fluxline_lumped::view::View;
@@ -123,6 +124,15 @@ pub struct Extremes {
     pub end: f64,
 }
 
+/// Code of its own that a circuit was run with.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Compiled {
+    /// What the compiler took; nothing when the code was there.
+    pub took: Option<Duration>,
+    /// Components that the engine has stepped all the same.
+    pub by_engine: Vec<String>,
+}
+
 /// A finished run.
 pub struct Completed<'a> {
     /// What was recorded.
@@ -139,6 +149,8 @@ pub struct Completed<'a> {
     pub step_use: Option<StepUse>,
     /// What a solver of the lumped view did.
     pub effort: Option<Effort>,
+    /// The circuit's own code, where it was used.
+    pub fused: Option<Compiled>,
     /// Time spent on the steps.
     pub wall: Duration,
     /// The error, unless it ran to its end.
@@ -361,12 +373,17 @@ impl Session {
                 rest: Some(rest.clone()),
                 step_use: None,
                 effort: None,
+                fused: None,
                 wall: Duration::ZERO,
                 failure: Some(failure),
                 sink_failure: None,
                 rows: 0,
             };
         }
+        let mut fused = match &self.engine {
+            Engine::Fixed(plan) => self.fused(plan, &state, steps),
+            _ => None,
+        };
         let begun = Instant::now();
         // The engine calls after it has looked at the state and found it sound.
         let mut go_on = |progress: Progress| {
@@ -374,7 +391,14 @@ impl Session {
         };
         let (mut outcome, step_use, effort) = match &self.engine {
             Engine::Fixed(plan) => {
-                (run::run(plan, &mut state, steps, &mut recorder, true, go_on), None, None)
+                let recorder = &mut recorder;
+                let outcome = match &mut fused {
+                    Some(code) => {
+                        run::run_by(code, plan, &mut state, steps, recorder, true, go_on)
+                    }
+                    None => run::run(plan, &mut state, steps, recorder, true, go_on),
+                };
+                (outcome, None, None)
             }
             Engine::Variable(ladder) => {
                 let (outcome, step_use) = ladder.run(&mut state, run.stop, &mut recorder, go_on);
@@ -417,10 +441,25 @@ impl Session {
             rest,
             step_use,
             effort,
+            fused: fused.map(|code| Compiled {
+                took: code.made().took,
+                by_engine: code.engine_steps(plan).into_iter().map(str::to_owned).collect(),
+            }),
             wall,
             sink_failure: held.failure.take(),
             rows: held.released,
         }
+    }
+
+    /// Code of its own for the steps from a state to the end, where it is wanted and can be had.
+    fn fused(&self, plan: &Plan, state: &State<f64>, steps: u64) -> Option<Fused> {
+        let anyway = match self.circuit.run.fused {
+            FusedChoice::Off => return None,
+            FusedChoice::Auto => false,
+            FusedChoice::On => true,
+        };
+        let steps = steps.saturating_sub(state.step);
+        fluxline_fused::choice::for_run(plan, &self.registry, state, steps, anyway).ok()
     }
 
     /// The state to begin with: the start values, or the state of rest where the file or the caller

@@ -11,6 +11,7 @@ use crate::fluid::Fluid;
 use crate::lanes::Packing;
 use crate::lumped::{LawOf, Lumped};
 use crate::number::Num;
+use crate::program::Follow;
 use crate::state::State;
 use crate::step::Members;
 use std::any::Any;
@@ -517,6 +518,8 @@ pub struct ComponentType {
     pub build: fn(&[Value]) -> Option<Box<dyn Component>>,
     /// How variants of it are stepped side by side, where that is compiled.
     pub lanes: Option<Packing>,
+    /// How its step is written down for fused code, where that is compiled.
+    pub follow: Option<Follow>,
 }
 
 impl ComponentType {
@@ -531,6 +534,10 @@ impl ComponentType {
             lanes: Some(Packing::of::<M>()),
             #[cfg(not(feature = "lanes"))]
             lanes: None,
+            #[cfg(feature = "fused")]
+            follow: Some(crate::program::follow::<M>),
+            #[cfg(not(feature = "fused"))]
+            follow: None,
         }
     }
 }

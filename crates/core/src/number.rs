@@ -88,6 +88,11 @@ pub trait Num:
     fn apply(self, f: impl Fn(f64) -> (f64, f64)) -> Self;
     /// The same for two arguments: `f(x, y) = (value, ∂x, ∂y)`.
     fn apply2(self, other: Self, f: impl Fn(f64, f64) -> (f64, f64, f64)) -> Self;
+    /// The value of a curve through points with increasing knots: linear in between, held beyond.
+    #[inline(always)]
+    fn on_curve(self, knots: &[f64], values: &[f64]) -> Self {
+        self.apply(|x| crate::table::interpolate(knots, values, x))
+    }
 
     /// x > y.
     #[inline(always)]
@@ -392,7 +397,7 @@ impl<T: Num> Num for Dual<T> {
 /// `N` numbers side by side: `N` variants of one circuit stepped together. Aligned, so that four of
 /// them never lie across a cache line.
 #[derive(Clone, Copy, Debug)]
-#[repr(align(32))]
+#[repr(C, align(32))]
 pub struct Lanes<const N: usize>(pub [f64; N]);
 
 // Plain loops: closures handed to functions of the standard library are not always inlined, and then

@@ -104,6 +104,31 @@ const LOOK_EVERY: u64 = 256;
 /// Efforts and states beyond this are divergence, whatever the machine.
 pub(crate) const BEYOND_PHYSICS: f64 = 1e20;
 
+/// What takes the steps of a run: the engine, or code that does the same.
+pub trait Stepper {
+    /// Before the first step.
+    fn begin(&mut self, plan: &Plan, state: &State<f64>, tally: &Tally);
+    /// Takes so many steps.
+    fn advance(&mut self, plan: &Plan, state: &mut State<f64>, tally: &mut Tally, steps: u64);
+    /// After the last step: the tally is complete.
+    fn end(&mut self, plan: &Plan, tally: &mut Tally);
+}
+
+/// Steps by the engine.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct ByEngine;
+
+impl Stepper for ByEngine {
+    fn begin(&mut self, _: &Plan, _: &State<f64>, _: &Tally) {}
+    #[inline(always)]
+    fn advance(&mut self, plan: &Plan, state: &mut State<f64>, tally: &mut Tally, steps: u64) {
+        for _ in 0..steps {
+            engine::step(plan, state, tally, false);
+        }
+    }
+    fn end(&mut self, _: &Plan, _: &mut Tally) {}
+}
+
 /// Runs from `state` until step `steps`, counted from the start of the circuit's time.
 ///
 /// `go_on` is called now and then and stops the run when it returns false. The step loop itself
@@ -114,9 +139,23 @@ pub fn run(
     steps: u64,
     recorder: &mut Recorder,
     watch: bool,
+    go_on: impl FnMut(Progress) -> bool,
+) -> Outcome {
+    run_by(&mut ByEngine, plan, state, steps, recorder, watch, go_on)
+}
+
+/// The same with another stepper.
+pub fn run_by(
+    stepper: &mut impl Stepper,
+    plan: &Plan,
+    state: &mut State<f64>,
+    steps: u64,
+    recorder: &mut Recorder,
+    watch: bool,
     mut go_on: impl FnMut(Progress) -> bool,
 ) -> Outcome {
     let mut tally = Tally::new(plan, state, watch);
+    stepper.begin(plan, state, &tally);
     let mut good = state.clone();
     let mut ended = Ended::Done;
     let time_of = |step: u64| plan.start + step as f64 * plan.step;
@@ -130,9 +169,7 @@ pub fn run(
         let mut is_sound = true;
         while state.step < end {
             let pause = sample.min(end);
-            while state.step < pause {
-                engine::step(plan, state, &mut tally, false);
-            }
+            stepper.advance(plan, state, &mut tally, pause - state.step);
             if state.step == sample {
                 is_sound = recorder.record(time_of(state.step), state);
                 sample = recorder.sampling.next(state.step + 1, steps);
@@ -167,6 +204,7 @@ pub fn run(
             break;
         }
     }
+    stepper.end(plan, &mut tally);
     Outcome { ended, verdict: Verdict::new(plan, state, &tally) }
 }
 

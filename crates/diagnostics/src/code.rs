@@ -563,6 +563,12 @@ codes! {
         cause: "A misspelled format or file ending, or a format that this build leaves out.",
         cure: "Use one of the formats that the message lists.",
     }
+    NoOwnCode "F1205" Error {
+        title: "circuit cannot be written as code",
+        means: "The step of a circuit could not be followed as plain arithmetic, or the code was not compiled. The message names the first component that stands in the way; `fluxline run` steps such components by the engine.",
+        cause: "A component that looks up a long table, remembers a long history (a pipe with its delay), draws random numbers or solves its equations by a long iteration; or there is no C compiler.",
+        cure: "Replace the component that is named by one with a closed form, such as a volume for a pipe; or run the circuit with `fluxline run`.",
+    }
     InvalidXml "F1301" Error {
         title: "not valid XML",
         means: "The model file does not follow the XML syntax, so nothing in it can be read.",

@@ -7,6 +7,7 @@ mod compare_solvers;
 mod convert;
 mod describe;
 mod explain;
+mod export;
 mod list;
 mod new;
 mod plot;
@@ -46,6 +47,7 @@ pub fn main() -> ExitCode {
         Command::CompareSolvers(args) => compare_solvers::run(&console, &args),
         Command::Bench(args) => bench::run(&console, &args),
         Command::Sweep(args) => sweep::run(&console, &args),
+        Command::Export(args) => export::run(&console, &args),
         Command::Reproduce(args) => reproduce::run(&console, &args),
     };
     ExitCode::from(code)
