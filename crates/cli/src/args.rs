@@ -64,6 +64,10 @@ pub enum Command {
     Bench(Bench),
     /// Run a circuit many times with other values of its parameters
     Sweep(Box<Sweep>),
+    /// Split a circuit into parts that run side by side, and tell what to expect of it
+    Partition(Box<Partition>),
+    /// Write a large circuit, to measure with
+    Generate(Generate),
     /// Repeat a published case and compare
     Reproduce(Reproduce),
 }
@@ -446,6 +450,93 @@ pub struct Explain {
     /// A code, such as F0302
     #[arg(value_name = "CODE")]
     pub code: String,
+}
+
+/// How a split is found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum SplitMethod {
+    /// Join tasks level by level, split, improve on the way back
+    Multilevel,
+    /// Evolution in twelve populations
+    Genetic,
+    /// Both, of which the better one counts
+    Both,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = EXIT_CODES)]
+pub struct Partition {
+    /// The circuit file, or a model of Hopsan
+    #[arg(value_name = "FILE")]
+    pub file: PathBuf,
+    /// Number of parts; as many as there are cores unless given
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=4096))]
+    pub parts: Option<u32>,
+    /// How the split is found
+    #[arg(long, value_enum, value_name = "METHOD", default_value_t = SplitMethod::Both)]
+    pub method: SplitMethod,
+    /// Keep these components in one part: names separated by commas; `*` stands for any characters
+    #[arg(long, value_name = "NAMES")]
+    pub groups: Vec<String>,
+    /// Write which component runs in which part
+    #[arg(long, value_name = "FILE.toml")]
+    pub out: Option<PathBuf>,
+    /// Write a report: the split, a picture of it, costs, predictions
+    #[arg(long, value_name = "FILE.html")]
+    pub report: Option<PathBuf>,
+    /// Draw the split
+    #[arg(long, value_name = "FILE.svg")]
+    pub plot: Option<PathBuf>,
+    /// Take costs from a file instead of measuring this machine
+    #[arg(long, value_name = "FILE.toml", conflicts_with = "recalibrate")]
+    pub costs: Option<PathBuf>,
+    /// Measure again, also where costs of this machine are kept
+    #[arg(long)]
+    pub recalibrate: bool,
+    /// Predict for ranks on several hosts: what a message from one to another costs each, such as
+    /// "2 us"
+    #[arg(long, value_name = "TIME")]
+    pub latency: Option<String>,
+    /// What each line of such a message costs
+    #[arg(long, value_name = "TIME", default_value = "10 ns", requires = "latency")]
+    pub line_time: String,
+    /// Ranks on each host
+    #[arg(long, value_name = "N", default_value_t = 16, requires = "latency", value_parser = clap::value_parser!(u32).range(1..=4096))]
+    pub cores_per_host: u32,
+    /// Where chance begins: the same seed and costs give the same split
+    #[arg(long, value_name = "S", default_value_t = 1)]
+    pub seed: u64,
+    /// Set a parameter: --set "relief.cracking_pressure=140 bar"
+    #[arg(long, value_name = "NAME=VALUE")]
+    pub set: Vec<String>,
+    /// Print the result as JSON, and nothing else, on standard output
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Kinds of large circuits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum FamilyName {
+    /// Machines with pump, valve and cylinder, in a row
+    Fleet,
+    /// A net of pipes with pumps and consumers
+    Network,
+}
+
+#[derive(Debug, Args)]
+pub struct Generate {
+    /// What kind of circuit
+    #[arg(value_enum, value_name = "FAMILY")]
+    pub family: FamilyName,
+    /// At least so many components, lines included
+    #[arg(long, value_name = "N", default_value_t = 1000, value_parser = clap::value_parser!(u32).range(1..=10_000_000))]
+    pub components: u32,
+    /// The circuit file to write; `-` is standard output
+    #[arg(long, value_name = "FILE.toml")]
+    pub out: PathBuf,
+    /// Overwrite a file of that name
+    #[arg(long)]
+    pub force: bool,
 }
 
 #[derive(Debug, Args)]

@@ -5,6 +5,20 @@
 //! lines and its parts be run side by side, with the same bits as in one piece. A [`Partition`] says
 //! which component runs in which part.
 
+mod bisect;
+pub mod cost;
+pub mod exhaustive;
+pub mod generate;
+pub mod genetic;
+pub mod graph;
+pub mod load;
+pub mod mapping;
+pub mod multilevel;
+#[cfg(test)]
+mod optimality;
 mod parts;
+pub mod picture;
+pub mod predict;
+pub mod published;
 
 pub use parts::Partition;

@@ -7,8 +7,10 @@ mod compare_solvers;
 mod convert;
 mod describe;
 mod explain;
+mod generate;
 mod list;
 mod new;
+mod partition;
 mod plot;
 mod reproduce;
 mod run;
@@ -46,6 +48,8 @@ pub fn main() -> ExitCode {
         Command::CompareSolvers(args) => compare_solvers::run(&console, &args),
         Command::Bench(args) => bench::run(&console, &args),
         Command::Sweep(args) => sweep::run(&console, &args),
+        Command::Partition(args) => partition::run(&console, &args),
+        Command::Generate(args) => generate::run(&console, &args),
         Command::Reproduce(args) => reproduce::run(&console, &args),
     };
     ExitCode::from(code)
