@@ -6,8 +6,9 @@ use std::fmt;
 
 /// Times closer than this part of a step are one.
 const SAME: f64 = 1e-6;
-/// How often a step that has run past a stop is taken again.
-const RETRIES: usize = 12;
+/// Stops that are located within one step of a fixed-step method: what meets more of them chatters,
+/// and the work of a step is bounded.
+const STOPS_PER_STEP: usize = 4;
 /// Bisections of the continuous extension per try: the step over 2⁴⁰.
 const BISECTIONS: usize = 40;
 
@@ -116,6 +117,8 @@ pub struct Driver {
     between: Vec<f64>,
     // The last step whose end is on the grid of a fixed-step method.
     grid: u64,
+    // Stops located since then.
+    stops: usize,
     has_begun: bool,
     // The next event, as long as it is ahead and nothing has jumped.
     event: f64,
@@ -142,6 +145,7 @@ impl Driver {
             before: zeros(),
             between: zeros(),
             grid: 0,
+            stops: 0,
             has_begun: false,
             event: f64::NEG_INFINITY,
         }
@@ -227,6 +231,7 @@ impl Driver {
             && end == limit
         {
             self.grid = next;
+            self.stops = 0;
         }
         while samples.next < end {
             self.solver.interpolate(samples.next, &mut self.between);
@@ -266,8 +271,8 @@ impl Driver {
         }
     }
 
-    /// Takes one step; where it runs far past a stop and the method is adaptive, takes it again so
-    /// that it ends just behind the stop.
+    /// Takes one step; where it runs far past a stop, takes it again so that it ends just behind the
+    /// stop, if the method does that.
     fn take<S: System>(&mut self, system: &mut S, limit: f64) -> Result<f64, Failure> {
         self.before.copy_from_slice(&self.x);
         let mut end = self.solver.step(system, self.time, &mut self.x, limit)?;
@@ -277,10 +282,10 @@ impl Driver {
             let step = end - self.time;
             return Err(Failure::plain(FailureKind::StepTooSmall, self.time, step, None));
         }
-        if !self.solver.is_adaptive() {
-            return Ok(end);
-        }
-        for _ in 0..RETRIES {
+        let has_enough = self.solver.fixed_step().is_some() && self.stops >= STOPS_PER_STEP;
+        let tries = if has_enough { 0 } else { self.solver.tries_at_stops() };
+        let mut has_met_stop = false;
+        for _ in 0..tries {
             // Not a number would say nothing: then the step stays.
             let is_past = system.overrun(end, &self.x) > 1.0;
             if !is_past {
@@ -290,7 +295,9 @@ impl Driver {
             self.x.copy_from_slice(&self.before);
             self.solver.take_back();
             end = self.solver.step(system, self.time, &mut self.x, shorter)?;
+            has_met_stop = true;
         }
+        self.stops += usize::from(has_met_stop);
         Ok(end)
     }
 

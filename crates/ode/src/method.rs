@@ -34,8 +34,16 @@ pub enum Method {
 
 impl Method {
     /// Every method.
-    pub const ALL: &[Self] =
-        &[Self::Euler, Self::Heun, Self::ModifiedHeun, Self::Rk4, Self::Sdirk2, Self::Rosenbrock];
+    pub const ALL: &[Self] = &[
+        Self::Euler,
+        Self::Heun,
+        Self::ModifiedHeun,
+        Self::Rk4,
+        Self::Sdirk2,
+        Self::Rosenbrock,
+        Self::Bdf,
+        Self::AdaptiveExplicit,
+    ];
 
     /// The name a user writes.
     pub fn name(self) -> &'static str {

@@ -205,4 +205,10 @@ impl Solver for Sdirk2 {
     fn fixed_step(&self) -> Option<f64> {
         Some(self.step)
     }
+
+    /// A stop that is met up to a step late costs the order: what moves on from there is late for
+    /// good.
+    fn tries_at_stops(&self) -> usize {
+        2
+    }
 }

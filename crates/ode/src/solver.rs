@@ -43,6 +43,12 @@ pub trait Solver {
     fn is_adaptive(&self) -> bool {
         self.fixed_step().is_none()
     }
+
+    /// How often a step that has run past a stop is taken again so that it ends there; zero for a
+    /// method whose steps end on the grid whatever happens.
+    fn tries_at_stops(&self) -> usize {
+        if self.is_adaptive() { 12 } else { 0 }
+    }
 }
 
 /// The time handed to f for its left limit at the end of a step. Sources of signals count an event

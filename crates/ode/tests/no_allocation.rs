@@ -1,29 +1,9 @@
-//! Steps do not allocate: counted by the allocator itself.
+//! Steps do not allocate: counted by the allocator, for the thread that steps.
 
 mod problems;
 
 use fluxline_ode::{Driver, Method, Options, Pattern, Samples, System as Rates, Trouble, build};
 use problems::two_throttles::{START, TwoThrottles};
-use std::alloc::{GlobalAlloc, Layout, System};
-use std::sync::atomic::{AtomicU64, Ordering};
-
-struct Counting;
-static ALLOCATIONS: AtomicU64 = AtomicU64::new(0);
-
-// SAFETY: hands every call on to the system allocator unchanged; it only counts.
-#[allow(unsafe_code, reason = "an allocator cannot be written without")]
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        ALLOCATIONS.fetch_add(1, Ordering::Relaxed);
-        unsafe { System.alloc(layout) }
-    }
-    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        unsafe { System.dealloc(pointer, layout) }
-    }
-}
-
-#[global_allocator]
-static ALLOCATOR: Counting = Counting;
 
 /// A chain of 200 lags, each driven by the one before and held by the one after: large enough for
 /// the sparse factorisation.
@@ -73,14 +53,13 @@ fn allocations_of<S: Rates>(system: &mut S, method: Method, x: &[f64], until: f6
     let mut samples = Samples::every(0.0, 1e-3);
     let mut sum = 0.0;
     let mut observer = |_: f64, x: &[f64]| sum += x[0];
-    let before = ALLOCATIONS.load(Ordering::Relaxed);
-    driver.advance(system, until, &mut samples, &mut observer).unwrap();
-    let during = ALLOCATIONS.load(Ordering::Relaxed) - before;
+    let during = allocation_counter::measure(|| {
+        driver.advance(system, until, &mut samples, &mut observer).unwrap();
+    });
     assert!(driver.work().steps > 10, "{method}: {:?}", driver.work());
-    during
+    during.count_total
 }
 
-// One test alone in this program: another thread would be counted too.
 #[test]
 fn no_method_allocates_while_it_steps() {
     for &method in Method::ALL {

@@ -1,32 +1,11 @@
-//! Replacing fast states does not allocate while a run steps: counted by the allocator itself.
+//! Replacing fast states does not allocate while a run steps: counted by the allocator, for the thread that steps.
 
 mod support;
 
 use fluxline_ode::System as _;
 use fluxline_ode::small::{Fast, InnerMethod, Reduced, Settings, SmallVolumes};
-use std::alloc::{GlobalAlloc, Layout, System};
-use std::sync::atomic::{AtomicU64, Ordering};
 use support::{CircuitTwo, rk4};
 
-struct Counting;
-static ALLOCATIONS: AtomicU64 = AtomicU64::new(0);
-
-// SAFETY: hands every call on to the system allocator unchanged; it only counts.
-#[allow(unsafe_code, reason = "an allocator cannot be written without")]
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        ALLOCATIONS.fetch_add(1, Ordering::Relaxed);
-        unsafe { System.alloc(layout) }
-    }
-    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        unsafe { System.dealloc(pointer, layout) }
-    }
-}
-
-#[global_allocator]
-static ALLOCATOR: Counting = Counting;
-
-// One test alone in this program: another thread would be counted too.
 #[test]
 fn no_strategy_allocates_while_it_steps() {
     let held = |inner_method, pseudo_volume| Settings {
@@ -50,17 +29,17 @@ fn no_strategy_allocates_while_it_steps() {
         let (mut room, mut rate, mut block) = (vec![0.0; 5 * x.len()], [0.0; 2], [0.0; 4]);
         let mut jacobian = vec![0.0; system.pattern().len()];
         let step = if settings.strategy == SmallVolumes::Integrate { 1e-7 } else { 1e-4 };
-        let before = ALLOCATIONS.load(Ordering::Relaxed);
-        for number in 0..5000 {
-            let time = f64::from(number) * step;
-            system.prepare_step(time, &x).unwrap();
-            rk4(&mut system, time, step, &mut x, &mut room);
-            system.jacobian(time, &x, &mut jacobian).unwrap();
-            system.some_rates(time, &x, &[1, 0], &mut rate).unwrap();
-            system.some_jacobian(time, &x, &[1, 0], &mut block).unwrap();
-            system.settle(time + step, &mut x);
-        }
-        let during = ALLOCATIONS.load(Ordering::Relaxed) - before;
-        assert_eq!(during, 0, "{settings:?}");
+        let during = allocation_counter::measure(|| {
+            for number in 0..5000 {
+                let time = f64::from(number) * step;
+                system.prepare_step(time, &x).unwrap();
+                rk4(&mut system, time, step, &mut x, &mut room);
+                system.jacobian(time, &x, &mut jacobian).unwrap();
+                system.some_rates(time, &x, &[1, 0], &mut rate).unwrap();
+                system.some_jacobian(time, &x, &[1, 0], &mut block).unwrap();
+                system.settle(time + step, &mut x);
+            }
+        });
+        assert_eq!(during.count_total, 0, "{settings:?}");
     }
 }

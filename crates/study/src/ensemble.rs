@@ -121,19 +121,13 @@ impl ReasonKind {
 pub type Outcome = Result<Evaluation, Reason>;
 
 /// How an ensemble is run. Nothing of it changes any result.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Effort {
     /// Threads; 0 for as many as there are cores.
     pub threads: usize,
     /// Variants side by side: 1, 4 or 8; 0 for what the machine does best. Fewer where it
     /// has no instructions for as many.
     pub lanes: usize,
-}
-
-impl Default for Effort {
-    fn default() -> Self {
-        Self { threads: 0, lanes: 0 }
-    }
 }
 
 impl Effort {

@@ -3,7 +3,7 @@
 use super::Console;
 use crate::args::Reproduce;
 use crate::display::rounded;
-use crate::reproduce::{CASES, Case, Extent, Figure};
+use crate::reproduce::{Band, CASES, Case, Extent, Figure};
 use fluxline_diagnostics::{Code, Diagnostic, SourceMap};
 use serde_json::{Value, json};
 
@@ -56,7 +56,7 @@ fn to_text(case: &Case, figures: &[Figure], console: &Console) -> String {
             rounded(figure.ours, 7),
             figure.unit.to_owned(),
             figure.band.to_string(),
-            if figure.agrees() { "agrees" } else { "DIFFERS" }.to_owned(),
+            verdict(figure).to_owned(),
             format!("({})", figure.origin),
         ]);
     }
@@ -70,12 +70,23 @@ fn to_text(case: &Case, figures: &[Figure], console: &Console) -> String {
         out.push_str(line.trim_end());
         out.push('\n');
     }
+    let judged = figures.iter().filter(|figure| figure.band != Band::Any).count();
     let outside = figures.iter().filter(|figure| !figure.agrees()).count();
     out.push_str(&match outside {
-        0 => format!("\nall {} figures agree\n", figures.len()),
+        0 if judged == figures.len() => format!("\nall {judged} figures agree\n"),
+        0 => format!("\nall {judged} figures that have a band agree\n"),
         _ => format!("\n{outside} of {} figures lie outside their band\n", figures.len()),
     });
     out
+}
+
+/// What is said of a figure: one without a band is only shown.
+fn verdict(figure: &Figure) -> &'static str {
+    match (figure.agrees(), figure.band) {
+        (false, _) => "DIFFERS",
+        (true, Band::Any) => "shown",
+        (true, _) => "agrees",
+    }
 }
 
 fn to_json(case: &Case, figures: &[Figure]) -> Value {
