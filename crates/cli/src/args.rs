@@ -156,12 +156,37 @@ pub struct Run {
     /// Draw the plots of the file, or all recorded variables
     #[arg(long, value_name = "FILE.svg|png")]
     pub plot: Option<PathBuf>,
+    /// Run the circuit in so many parts on as many threads, or `auto`: as many as pay
+    ///
+    /// The results have the same bits whatever the number.
+    #[arg(long, value_name = "N|auto", value_parser = threads)]
+    pub threads: Option<Threads>,
+    /// The parts of the circuit, as `fluxline partition` writes them
+    #[arg(long, value_name = "FILE.toml")]
+    pub partition: Option<PathBuf>,
     /// Print the verdict as JSON, and nothing else, on standard output
     #[arg(long)]
     pub json: bool,
     /// No progress, no plots in the terminal, no table
     #[arg(long, short)]
     pub quiet: bool,
+}
+
+/// How many threads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Threads {
+    /// As many as pay.
+    Auto,
+    /// So many.
+    Of(usize),
+}
+
+fn threads(text: &str) -> Result<Threads, String> {
+    match text.parse() {
+        _ if text == "auto" => Ok(Threads::Auto),
+        Ok(count @ 1..=1024) => Ok(Threads::Of(count)),
+        _ => Err("give a whole number from 1 to 1024, or `auto`".to_owned()),
+    }
 }
 
 #[derive(Debug, Args)]

@@ -19,6 +19,8 @@ use fluxline_formats::{Draft, Loaded, Override};
 use fluxline_lumped::run::Effort;
 use fluxline_lumped::setup::{self, Setup};
 use fluxline_lumped::view::View;
+use fluxline_parallel::split::Split;
+use fluxline_parallel::threads::Manner;
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::io;
@@ -42,6 +44,26 @@ pub struct Session {
     pub warnings: Diagnostics,
     /// Why the wave method, where the choice was left open.
     pub choice: Option<String>,
+    /// How it is run in parts, or why it is not, where that was asked for.
+    pub parallel: Option<Parallel>,
+}
+
+/// A run in parts, side by side on threads.
+pub enum Parallel {
+    /// In one piece after all, and why.
+    No(String),
+    /// In parts.
+    Parts(Box<Parts>),
+}
+
+/// A circuit in parts.
+pub struct Parts {
+    /// The plan in parts.
+    pub split: Split,
+    /// How threads behave.
+    pub manner: Manner,
+    /// Why so many, where the choice was left open.
+    pub why: Option<String>,
 }
 
 /// Waves in fixed or variable steps, or a solver of the lumped view.
@@ -254,7 +276,9 @@ impl Session {
         };
         match engine {
             Some(engine) if !problems.has_errors() => {
-                Ok(Self { registry, name, circuit, engine, sources, warnings: problems, choice })
+                let parallel = None;
+                let warnings = problems;
+                Ok(Self { registry, name, circuit, engine, sources, warnings, choice, parallel })
             }
             _ => fail(problems, sources),
         }
@@ -374,7 +398,20 @@ impl Session {
         };
         let (mut outcome, step_use, effort) = match &self.engine {
             Engine::Fixed(plan) => {
-                (run::run(plan, &mut state, steps, &mut recorder, true, go_on), None, None)
+                let outcome = match &self.parallel {
+                    Some(Parallel::Parts(parts)) => fluxline_parallel::threads::run(
+                        plan,
+                        &parts.split,
+                        parts.manner,
+                        &mut state,
+                        steps,
+                        &mut recorder,
+                        true,
+                        go_on,
+                    ),
+                    _ => run::run(plan, &mut state, steps, &mut recorder, true, go_on),
+                };
+                (outcome, None, None)
             }
             Engine::Variable(ladder) => {
                 let (outcome, step_use) = ladder.run(&mut state, run.stop, &mut recorder, go_on);

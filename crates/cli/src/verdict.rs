@@ -2,7 +2,7 @@
 
 use crate::display::{Shown, count, counted, energy, number, quantity, time};
 use crate::figures::matching;
-use crate::session::{Completed, Engine, Session, Solver};
+use crate::session::{Completed, Engine, Parallel, Session, Solver};
 use fluxline_core::monitor::Named;
 use fluxline_core::run::Ended;
 use fluxline_core::settings::{Convention, StepControl};
@@ -87,6 +87,9 @@ impl Report<'_> {
                 "computed in",
                 format!("{} ({speed} × real time)", wall(completed.wall.as_secs_f64())),
             );
+            if let Some(text) = session.parallel.as_ref().map(in_parts) {
+                line("threads", text);
+            }
             if let Some(why) = &session.choice {
                 line("solver", format!("tlm: {why}"));
             }
@@ -264,6 +267,7 @@ impl Report<'_> {
     /// | `rest` | `reached`, `time`, `residual`, `component` of the start at rest |
     /// | `variable_step` | `taken`, `rejected`, `smallest`, `largest`, `above_limit` |
     /// | `solver` | of the lumped view: `method`, `why`, `evaluations`, `jacobians`, `newton_iterations`, `rejected`, `shortest_step`, `longest_step`, `small_volumes`, `inner_iterations`, `oil_in_m3`, `oil_out_m3` |
+    /// | `parallel` | of a run in parts: `threads`, `parts`, `components` of each, `line_ends_cut`, `why` |
     /// | `parasitic_pressure` | worst oil line: `component`, `pascal`, `time` |
     /// | `parasitic_force` | worst spring or shaft: `component`, `newton`, `time` |
     /// | `oil_balance` | `relative`, `error_m3`, `throughput_m3`, `held_m3` |
@@ -354,6 +358,7 @@ impl Report<'_> {
             "rest": rest,
             "variable_step": step_use,
             "solver": self.solver(),
+            "parallel": in_parts_json(&self.session.parallel),
             "parasitic_pressure": worst(&verdict.parasitic_pressure, "pascal"),
             "parasitic_force": worst(&verdict.parasitic_force, "newton"),
             "oil_balance": oil,
@@ -430,6 +435,39 @@ impl Report<'_> {
     }
 }
 
+/// How a run was shared among threads, or why it was not.
+fn in_parts(parallel: &Parallel) -> String {
+    let parts = match parallel {
+        Parallel::No(why) => return format!("1: {why}"),
+        Parallel::Parts(parts) => parts,
+    };
+    let split = &parts.split;
+    let sizes = split.parts.iter().map(|part| part.components);
+    let (least, most) = (sizes.clone().min().unwrap_or(0), sizes.max().unwrap_or(0));
+    let size = match least == most {
+        true => counted(most as u64, "component"),
+        false => format!("{least} to {}", counted(most as u64, "component")),
+    };
+    let why = parts.why.as_ref().map_or(String::new(), |why| format!(" ({why})"));
+    let cut = counted(split.lines_cut() as u64, "line end");
+    let threads = parts.manner.threads;
+    format!("{threads} for {} parts of {size}, {cut} cut{why}", split.parts.len())
+}
+
+fn in_parts_json(parallel: &Option<Parallel>) -> Value {
+    match parallel {
+        None => Value::Null,
+        Some(Parallel::No(why)) => json!({ "threads": 1, "parts": 1, "why": why }),
+        Some(Parallel::Parts(parts)) => json!({
+            "threads": parts.manner.threads,
+            "parts": parts.split.parts.len(),
+            "components": parts.split.parts.iter().map(|p| p.components).collect::<Vec<_>>(),
+            "line_ends_cut": parts.split.lines_cut(),
+            "why": parts.why,
+        }),
+    }
+}
+
 /// The JSON of a run that did not begin: the same fields, `null` but for the problems.
 pub fn refused(file: &str, problems: &Diagnostics, sources: &SourceMap) -> Value {
     let (errors, warnings): (Vec<Diagnostic>, Vec<Diagnostic>) =
@@ -450,6 +488,7 @@ pub fn refused(file: &str, problems: &Diagnostics, sources: &SourceMap) -> Value
         "rest": null,
         "variable_step": null,
         "solver": null,
+        "parallel": null,
         "parasitic_pressure": null,
         "parasitic_force": null,
         "oil_balance": null,

@@ -8,6 +8,7 @@
 
 use crate::graph::LINE_NUMBERS;
 use crate::load::{Links, Price};
+use crate::mailbox::{Mailbox, Patience};
 use fluxline_core::component::{Clock, Group};
 use fluxline_core::engine;
 use fluxline_core::monitor::Tally;
@@ -20,7 +21,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::time::{Duration, Instant};
 use toml::de::{DeTable, DeValue};
 
@@ -351,60 +352,52 @@ fn measure_group(group: &dyn Group<f64>, state: &State<f64>, dt: f64) -> f64 {
 fn measure_exchange() -> Price {
     const LINES: usize = 64;
     let numbers = LINE_NUMBERS as usize;
-    let short = ping_pong(numbers);
-    let long = ping_pong(LINES * numbers);
+    let short = there_and_back(numbers);
+    let long = there_and_back(LINES * numbers);
     let line = ((long - short) / (LINES - 1) as f64).max(0.0);
     Price { line, edge: 0.0, neighbour: (short - line).max(0.0) }
 }
 
-/// Time, ns, of a step in which two threads write so many numbers each, raise a flag, wait for the
-/// other's and read its numbers. With one core alone, it is what the system needs to change threads.
-fn ping_pong(numbers: usize) -> f64 {
-    const STEPS: u64 = 300;
+/// Time, ns, for so many numbers to another thread and back: waves go there, flows come back.
+fn there_and_back(numbers: usize) -> f64 {
+    const STEPS: u64 = 200;
     const STRETCHES: u64 = 12;
-    let boxes: [Vec<AtomicU64>; 2] =
-        [(); 2].map(|()| (0..2 * numbers).map(|_| AtomicU64::new(0)).collect());
-    let flags: [Padded; 2] = [Padded(AtomicU64::new(0)), Padded(AtomicU64::new(0))];
-    let side = |own: usize| {
-        let other = 1 - own;
-        let mut values = vec![0u64; numbers];
+    let (there, back) = (Mailbox::<AtomicU64>::new(numbers), Mailbox::<AtomicU64>::new(numbers));
+    let stop = AtomicBool::new(false);
+    let pass_on = |values: &mut [f64], from: &Mailbox<AtomicU64>, step: u64| {
+        let mut patience = Patience::new(300, &stop);
+        from.take(
+            step,
+            || patience.wait(),
+            |places| {
+                values.iter_mut().for_each(|value| *value = places.get());
+            },
+        );
+    };
+    let send = |values: &[f64], to: &Mailbox<AtomicU64>, step: u64| {
+        to.post(step, |places| values.iter().for_each(|&value| places.put(value)));
+    };
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let mut values = vec![0.0; numbers];
+            for step in 1..=STRETCHES * STEPS {
+                pass_on(&mut values, &there, step);
+                send(&values, &back, step);
+            }
+        });
+        let mut values = vec![1.0; numbers];
         let mut least = f64::INFINITY;
         for stretch in 0..STRETCHES {
             let begin = Instant::now();
             for step in stretch * STEPS + 1..=(stretch + 1) * STEPS {
-                // Two buffers: the other side may still read the last one.
-                let at = (step % 2) as usize * numbers;
-                for (slot, value) in boxes[own][at..at + numbers].iter().zip(&values) {
-                    slot.store(value.wrapping_add(step), Ordering::Relaxed);
-                }
-                flags[own].0.store(step, Ordering::Release);
-                let mut spins = 0u32;
-                while flags[other].0.load(Ordering::Acquire) < step {
-                    spins += 1;
-                    match spins < 2000 {
-                        true => std::hint::spin_loop(),
-                        false => std::thread::yield_now(),
-                    }
-                }
-                for (slot, value) in boxes[other][at..at + numbers].iter().zip(&mut values) {
-                    *value ^= slot.load(Ordering::Relaxed);
-                }
+                send(&values, &there, step);
+                pass_on(&mut values, &back, step);
             }
             least = least.min(begin.elapsed().as_secs_f64() * 1e9 / STEPS as f64);
         }
-        std::hint::black_box(values);
         least
-    };
-    std::thread::scope(|scope| {
-        let other = scope.spawn(|| side(1));
-        let own = side(0);
-        other.join().map_or(own, |other| own.max(other))
     })
 }
-
-/// A flag on a line of the cache of its own.
-#[repr(align(128))]
-struct Padded(AtomicU64);
 
 #[cfg(test)]
 mod tests {

@@ -5,11 +5,10 @@
 //! handed over each step when the tasks run in different parts (Pollmeier, section 5.2.3).
 
 use crate::cost::Costs;
-use fluxline_core::declare::Causality;
+use crate::ties::{Layout, clusters};
 use fluxline_core::plan::Plan;
-use fluxline_core::settings::Convention;
 use fluxline_core::variables::Location;
-use std::collections::BTreeMap;
+use std::collections::HashMap;
 
 /// Tasks and what they exchange.
 #[derive(Clone, Debug, PartialEq)]
@@ -188,10 +187,16 @@ pub struct Tasks {
 }
 
 impl Tasks {
-    /// The graph of a plan. What must run in one part is one task, see [`ties`].
+    /// The graph of a plan. What must run in one part is one task, see [`crate::ties`].
     pub fn of(plan: &Plan, costs: &Costs) -> Self {
         let components = components(plan, costs);
-        Self::tied(components, ties(plan))
+        let mut ties = Sets::new(components.len());
+        let mut first: HashMap<u32, usize> = HashMap::new();
+        for (component, cluster) in clusters(plan).into_iter().enumerate() {
+            let first = *first.entry(cluster).or_insert(component);
+            ties.join(first, component);
+        }
+        Self::tied(components, ties)
     }
 
     fn tied(components: Graph, mut ties: Sets) -> Self {
@@ -230,28 +235,27 @@ fn components(plan: &Plan, costs: &Costs) -> Graph {
             }
         }
     }
-    let mut edges = Vec::new();
-    let owners = owners(plan);
-    let mut connect = |a: u32, b: u32, lines: f64| edges.push((a, b, lines));
-    for ends in &owners {
-        for pair in ends.ends().windows(2) {
-            connect(pair[0], pair[1], 1.0);
+    let layout = Layout::of(plan);
+    let mut edges: Vec<(u32, u32, f64)> = Vec::new();
+    for [c, q, _] in &layout.at_bond {
+        if let (Some(&c), Some(&q)) = (c.first(), q.first()) {
+            edges.push((c, q, 1.0));
         }
     }
-    for rate in &plan.rates {
-        for junction in &rate.junctions {
-            let of = |bond: u32| owners[bond as usize].first();
-            let centre = junction.q.or(junction.c.first().copied()).and_then(of);
-            for end in junction.c.iter().filter_map(|&bond| of(bond)) {
-                if let Some(centre) = centre {
-                    connect(centre, end, 1.0);
-                }
-            }
+    for junction in plan.rates.iter().flat_map(|rate| &rate.junctions) {
+        let end = |bond: u32| {
+            let [c, q, _] = &layout.at_bond[bond as usize];
+            q.first().or(c.first()).copied()
+        };
+        // Without a Q-port the first line stands for the place where all meet.
+        let centre = junction.q.or(junction.c.first().copied()).and_then(end);
+        for other in junction.c.iter().filter_map(|&bond| end(bond)) {
+            edges.extend(centre.map(|centre| (centre, other, 1.0)));
         }
     }
-    for (from, to, _) in signals(plan) {
+    for (from, to) in signals(plan, &layout) {
         // One number where a line has six.
-        connect(from, to, 1.0 / LINE_NUMBERS);
+        edges.push((from, to, 1.0 / LINE_NUMBERS));
     }
     Graph::new(work, edges)
 }
@@ -259,144 +263,24 @@ fn components(plan: &Plan, costs: &Costs) -> Graph {
 /// Numbers that belong to a line: wave, impedance, dry friction, effort, flow, displacement.
 pub(crate) const LINE_NUMBERS: f64 = 6.0;
 
-/// The components at a bond: a Q-end, a C-end, or one alone; and sensors that look at it.
-#[derive(Clone, Debug, Default)]
-struct AtBond {
-    ends: [u32; 2],
-    count: usize,
-    sensors: Vec<u32>,
-}
-
-impl AtBond {
-    fn ends(&self) -> &[u32] {
-        &self.ends[..self.count]
-    }
-    fn first(&self) -> Option<u32> {
-        self.ends().first().copied()
-    }
-}
-
-fn owners(plan: &Plan) -> Vec<AtBond> {
-    let mut owners = vec![AtBond::default(); plan.blank.bonds.len()];
-    for (component, entry) in plan.variables.entries.iter().enumerate() {
-        let is_sensor = entry.declaration.causality == Causality::S;
-        for &bond in &entry.bonds {
-            let at = &mut owners[bond as usize];
-            match at.count {
-                0 | 1 if !is_sensor => {
-                    at.ends[at.count] = component as u32;
-                    at.count += 1;
-                }
-                _ => at.sensors.push(component as u32),
-            }
-        }
-    }
-    owners
-}
-
-/// Who reads signals of whom: from, to, and whether what is read was written a step earlier.
-fn signals(plan: &Plan) -> Vec<(u32, u32, bool)> {
-    let entries = &plan.variables.entries;
-    let mut writer: BTreeMap<u32, (u32, bool)> = BTreeMap::new();
-    for (component, entry) in entries.iter().enumerate() {
-        let is_late =
-            plan.convention == Convention::Fluxline && entry.declaration.causality != Causality::S;
-        for output in 0..entry.declaration.outputs.len() as u32 {
-            writer.insert(entry.outputs + output, (component as u32, is_late));
-        }
-    }
-    let owners = owners(plan);
-    for rate in &plan.rates {
-        for (slot, signal) in &rate.probes {
-            let component = match slot.at {
-                Location::Bond(bond, _) => owners[bond as usize].first(),
-                Location::State(at) => {
-                    // Components stand in the order of their states.
-                    let after = entries.partition_point(|entry| entry.states <= at);
-                    let holds = |c: &usize| at < entries[*c].states + entries[*c].block;
-                    (0..after).rev().find(holds).map(|c| c as u32)
-                }
-                Location::Signal(signal) => writer.get(&signal).map(|&(component, _)| component),
-            };
-            if let Some(component) = component {
-                writer.insert(*signal, (component, true));
-            }
-        }
-    }
+/// Who reads signals of whom.
+fn signals(plan: &Plan, layout: &Layout) -> Vec<(u32, u32)> {
     let mut found = Vec::new();
-    for (component, entry) in entries.iter().enumerate() {
-        for input in &entry.inputs {
-            if let Some(&(from, is_late)) = writer.get(input)
-                && from as usize != component
-            {
-                found.push((from, component as u32, is_late));
+    for (&signal, readers) in &layout.readers {
+        let source = match (layout.source.get(&signal), layout.probe.get(&signal)) {
+            (Some(&source), _) => Some(source),
+            (None, Some(&(Location::Bond(bond, _), _))) => {
+                let [c, q, _] = &layout.at_bond[bond as usize];
+                q.first().or(c.first()).copied()
             }
+            (None, Some(&(Location::State(state), _))) => Layout::owner_of_state(plan, state),
+            _ => None,
+        };
+        if let Some(source) = source {
+            found.extend(readers.iter().map(|&reader| (source, reader)));
         }
     }
-    for rate in &plan.rates {
-        for group in rate.s.iter().chain(&rate.c).chain(&rate.q) {
-            for gate in group.gates() {
-                if let Some(&(from, is_late)) = writer.get(gate) {
-                    let members = (0..group.len()).map(|i| group.wiring(i).component());
-                    found.extend(members.map(|to| (from, to, is_late)));
-                }
-            }
-        }
-    }
+    // The same sums whatever the order of a map.
+    found.sort_unstable();
     found
-}
-
-/// Components that must run in the same part: those that read a signal in the step in which it is
-/// written; those that meet without a line between them; those with a smaller step and their lines;
-/// all of them where temperature is carried through the circuit.
-pub fn ties(plan: &Plan) -> Sets {
-    let entries = &plan.variables.entries;
-    let mut sets = Sets::new(entries.len());
-    if plan.thermal.is_some() {
-        for component in 1..entries.len() {
-            sets.join(0, component);
-        }
-        return sets;
-    }
-    let mut is_fast = vec![false; entries.len()];
-    for rate in plan.rates.iter().skip(1) {
-        for group in rate.s.iter().chain(&rate.c).chain(&rate.q) {
-            for i in 0..group.len() {
-                is_fast[group.wiring(i).component() as usize] = true;
-            }
-        }
-    }
-    let fast = |component: u32| is_fast[component as usize];
-    for (from, to, is_late) in signals(plan) {
-        if !is_late || fast(from) || fast(to) {
-            sets.join(from as usize, to as usize);
-        }
-    }
-    let owners = owners(plan);
-    for at in &owners {
-        // A line with a smaller step belongs to what it joins.
-        if let &[a, b] = at.ends()
-            && (fast(a) || fast(b))
-        {
-            sets.join(a as usize, b as usize);
-        }
-        // Sensors go with what they look at.
-        if let Some(first) = at.first() {
-            at.sensors.iter().for_each(|&sensor| sets.join(first as usize, sensor as usize));
-        }
-    }
-    for rate in &plan.rates {
-        for junction in &rate.junctions {
-            let of = |bond: u32| owners[bond as usize].first();
-            let ends: Vec<u32> =
-                junction.c.iter().chain(&junction.q).filter_map(|&b| of(b)).collect();
-            // Without a Q-port there is none to compute the meeting but all of its lines together.
-            if junction.q.is_none() || ends.iter().any(|&c| fast(c)) {
-                for pair in ends.windows(2) {
-                    sets.join(pair[0] as usize, pair[1] as usize);
-                }
-            }
-        }
-    }
-    sets
 }

@@ -3,8 +3,11 @@
 //! Lines decouple the components of a circuit by their delay: within a step no component needs what
 //! another one computes in it, but for the waves at its own ports. So a circuit can be cut at its
 //! lines and its parts be run side by side, with the same bits as in one piece. A [`Partition`] says
-//! which component runs in which part.
+//! which component runs in which part, a [`Split`](split::Split) is the plan cut accordingly, and
+//! [`threads::run`] runs it. How to cut is found by [`mapping::map`], from what a step costs
+//! ([`cost`]).
 
+pub mod advice;
 mod bisect;
 pub mod cost;
 pub mod exhaustive;
@@ -12,6 +15,7 @@ pub mod generate;
 pub mod genetic;
 pub mod graph;
 pub mod load;
+pub mod mailbox;
 pub mod mapping;
 pub mod multilevel;
 #[cfg(test)]
@@ -20,5 +24,8 @@ mod parts;
 pub mod picture;
 pub mod predict;
 pub mod published;
+pub mod split;
+pub mod threads;
+pub mod ties;
 
 pub use parts::Partition;

@@ -4,6 +4,7 @@ use super::Console;
 use crate::args::Run;
 use crate::display::{counted, rounded};
 use crate::figures::{figures, merged};
+use crate::parallel;
 use crate::report;
 use crate::session::{Completed, Engine, Failure, Recording, Session, Watcher};
 use crate::terminal_plot;
@@ -27,12 +28,15 @@ use std::time::{Duration, Instant};
 const MOST_PLOTS: usize = 2;
 
 pub(super) fn run(console: &Console, args: &Run) -> u8 {
-    let opened = open(args).and_then(|session| match prepare(&session, args) {
-        Ok(prepared) => Ok((session, prepared)),
-        Err(problems) => {
-            let mut all = session.warnings.clone();
-            all.absorb(problems);
-            Err(Failure { problems: all, sources: session.sources })
+    let opened = open(args).and_then(|mut session| {
+        let split = parallel::set_up(&mut session, args.threads, args.partition.as_deref());
+        match split.and_then(|()| prepare(&session, args)) {
+            Ok(prepared) => Ok((session, prepared)),
+            Err(problems) => {
+                let mut all = session.warnings.clone();
+                all.absorb(problems);
+                Err(Failure { problems: all, sources: session.sources })
+            }
         }
     });
     match opened {
