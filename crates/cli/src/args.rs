@@ -553,8 +553,8 @@ pub struct Generate {
     /// What kind of circuit
     #[arg(value_enum, value_name = "FAMILY")]
     pub family: FamilyName,
-    /// At least so many components, lines included
-    #[arg(long, value_name = "N", default_value_t = 1000, value_parser = clap::value_parser!(u32).range(1..=10_000_000))]
+    /// At least so many components, lines included; circuit files end at 64 MiB
+    #[arg(long, value_name = "N", default_value_t = 1000, value_parser = clap::value_parser!(u32).range(1..=400_000))]
     pub components: u32,
     /// The circuit file to write; `-` is standard output
     #[arg(long, value_name = "FILE.toml")]

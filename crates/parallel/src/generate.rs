@@ -41,8 +41,8 @@ struct Component {
 #[derive(Clone, Debug, PartialEq)]
 struct Connection {
     ends: Vec<String>,
-    /// Volume of a line between them, where there is one.
-    volume: Option<&'static str>,
+    /// Volume and start pressure of a line between them, where there is one.
+    line: Option<(&'static str, &'static str)>,
 }
 
 /// The run of every generated circuit.
@@ -75,11 +75,12 @@ impl Blueprint {
     }
 
     fn connect(&mut self, ends: &[String]) {
-        self.connections.push(Connection { ends: ends.to_vec(), volume: None });
+        self.connections.push(Connection { ends: ends.to_vec(), line: None });
     }
 
-    fn line(&mut self, ends: &[String], volume: &'static str) {
-        self.connections.push(Connection { ends: ends.to_vec(), volume: Some(volume) });
+    fn line(&mut self, ends: &[String], volume: &'static str, pressure: &'static str) {
+        let line = Some((volume, pressure));
+        self.connections.push(Connection { ends: ends.to_vec(), line });
         self.size += 1;
     }
 
@@ -150,11 +151,12 @@ impl Blueprint {
         self.line(
             &[port("pump", "outlet"), port("relief", "inlet"), port("check", "inlet")],
             "0.5 l",
+            START_PRESSURE,
         );
         self.connect(&[port("relief", "outlet"), port("tank", "port")]);
         self.connect(&[port("valve", "a"), port("cylinder", "a")]);
         self.connect(&[port("valve", "b"), port("cylinder", "b")]);
-        self.line(&[port("valve", "t"), port("filter", "inlet")], "0.2 l");
+        self.line(&[port("valve", "t"), port("filter", "inlet")], "1 l", "1.1 bar");
         self.connect(&[port("filter", "outlet"), port("tank", "port")]);
         self.connect(&[port("cylinder", "rod"), port("load", "a")]);
         self.drives.push((port("command", "out"), port("valve", "signal")));
@@ -164,7 +166,7 @@ impl Blueprint {
             self.connections[before].ends.push(port("balance", "inlet"));
             supply.push(port("balance", "outlet"));
         }
-        self.line(&supply, "1 l");
+        self.line(&supply, "1 l", START_PRESSURE);
         self.record.push(port("load", "x"));
         self.connections.len() - 1
     }
@@ -251,8 +253,9 @@ impl Blueprint {
         for connection in &self.connections {
             let ends: Vec<&str> = connection.ends.iter().map(String::as_str).collect();
             builder.connect(&ends);
-            if let Some(volume) = connection.volume {
-                builder.line("hydraulic.volume", &[("volume", volume)]);
+            if let Some((volume, pressure)) = connection.line {
+                let values = [("volume", volume), ("start_pressure", pressure)];
+                builder.line("hydraulic.volume", &values);
             }
         }
         for (from, to) in &self.drives {
@@ -295,8 +298,14 @@ impl Blueprint {
                 [a, rest @ ..] => writeln!(text, "from = {a}\nto = [{}]", rest.join(", ")),
                 [] => Ok(()),
             };
-            if let Some(volume) = connection.volume {
-                let _ = writeln!(text, "line = {{ volume = \"{volume}\" }}");
+            if let Some((volume, pressure)) = connection.line {
+                let _ = match pressure == START_PRESSURE {
+                    true => writeln!(text, "line = {{ volume = \"{volume}\" }}"),
+                    false => writeln!(
+                        text,
+                        "line = {{ volume = \"{volume}\", start_pressure = \"{pressure}\" }}"
+                    ),
+                };
             }
         }
         for (from, to) in &self.drives {

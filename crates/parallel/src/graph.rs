@@ -237,9 +237,12 @@ fn components(plan: &Plan, costs: &Costs) -> Graph {
     }
     let layout = Layout::of(plan);
     let mut edges: Vec<(u32, u32, f64)> = Vec::new();
-    for [c, q, _] in &layout.at_bond {
+    for [c, q, sensors] in &layout.at_bond {
         if let (Some(&c), Some(&q)) = (c.first(), q.first()) {
             edges.push((c, q, 1.0));
+        }
+        if let Some(&seen) = q.first().or(c.first()) {
+            edges.extend(sensors.iter().map(|&sensor| (seen, sensor, 1.0)));
         }
     }
     for junction in plan.rates.iter().flat_map(|rate| &rate.junctions) {

@@ -298,7 +298,7 @@ fn swap(load: &mut Load) -> bool {
         let others: Vec<usize> =
             (0..load.graph().len()).filter(|&i| load.part_of()[i] as usize != slowest).collect();
         // Larger graphs have moves enough.
-        if mine.len() * others.len() > 20_000 {
+        if mine.len() * others.len() > 20_000 || load.parts() > 64 {
             return any;
         }
         for &a in &mine {

@@ -36,10 +36,21 @@ impl Point {
     }
 }
 
-/// Predicted speed for several numbers of processors.
+/// Predicted speed for several numbers of processors, in rising order. Where more of them would be
+/// slower, some stay idle.
 pub fn curve(tasks: &Tasks, links: &Links, counts: &[usize], seed: u64) -> Vec<Point> {
-    let one = |&parts: &usize| Point::of(&map(tasks, links, parts, Method::Multilevel, seed));
-    counts.iter().map(one).collect()
+    let mut best: Option<Point> = None;
+    let mut points = Vec::with_capacity(counts.len());
+    for &parts in counts {
+        let found = Point::of(&map(tasks, links, parts, Method::Multilevel, seed));
+        let kept = match best {
+            Some(best) if best.step <= found.step => best,
+            _ => found,
+        };
+        best = Some(kept);
+        points.push(Point { parts, ..kept });
+    }
+    points
 }
 
 /// The number of parts, of up to `most`, that is expected to be fastest, with its mapping: 1 where

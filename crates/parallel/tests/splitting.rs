@@ -66,7 +66,7 @@ fn what_is_read_in_the_step_it_is_written_stays_together_and_what_is_read_later_
     for name in ["scaled", "orifice", "pump"] {
         assert_eq!(task(name), task("wave"), "{name}");
     }
-    // A sensor goes with what it looks at, and with what reads it.
+    // A sensor is a signal too.
     assert_eq!(task("sensor"), task("scale"));
     assert_eq!(task("scale"), task("slave"));
     // Lines part; so do outputs of a Q-component, which are read a step later.

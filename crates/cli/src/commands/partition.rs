@@ -69,7 +69,7 @@ pub(super) fn run(console: &Console, args: &Arguments) -> u8 {
         Ok(found) => {
             match args.json {
                 true => console.json(&in_json(args, plan, &found)),
-                false => console.print(&in_words(args, plan, &found)),
+                false => console.print(&in_words(args, &found)),
             }
             0
         }
@@ -267,7 +267,7 @@ fn break_even(found: &Found) -> Option<f64> {
     (work > 0.0).then(|| predict::break_even(work, 2, lines.max(1.0), 1, price))
 }
 
-fn in_words(args: &Arguments, plan: &Plan, found: &Found) -> String {
+fn in_words(args: &Arguments, found: &Found) -> String {
     let split = &found.split;
     let mut text = format!(
         "{}: {} in {}\n",
@@ -312,11 +312,7 @@ fn in_words(args: &Arguments, plan: &Plan, found: &Found) -> String {
         line("break-even", format!("from {size} such components, two parts are faster than one"));
     }
     if found.tasks == 1 && found.components > 1 {
-        let why = match plan.thermal.is_some() {
-            true => "temperature is carried through the whole circuit",
-            false => "signals and meetings without a line tie all components together",
-        };
-        line("not to be split", why.to_owned());
+        line("not to be split", "signals tie all components together".to_owned());
     }
     if let Some(path) = &args.out {
         line("written to", path.display().to_string());
