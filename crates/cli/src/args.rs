@@ -98,7 +98,7 @@ pub struct Check {
     pub json: bool,
 }
 
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 #[command(after_help = EXIT_CODES)]
 pub struct Run {
     /// The circuit file
@@ -164,6 +164,15 @@ pub struct Run {
     /// The parts of the circuit, as `fluxline partition` writes them
     #[arg(long, value_name = "FILE.toml")]
     pub partition: Option<PathBuf>,
+    /// Let parts exchange every N-th step only; the verdict tells the error
+    ///
+    /// Lines between parts become N steps long, and are interpolated in between: for slow
+    /// connections.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    pub exchange_every: Option<u32>,
+    /// Run on the ranks of an MPI job, one part each: mpirun -n 4 fluxline run FILE --mpi
+    #[arg(long, conflicts_with = "threads")]
+    pub mpi: bool,
     /// Print the verdict as JSON, and nothing else, on standard output
     #[arg(long)]
     pub json: bool,

@@ -19,8 +19,9 @@ use fluxline_formats::{Draft, Loaded, Override};
 use fluxline_lumped::run::Effort;
 use fluxline_lumped::setup::{self, Setup};
 use fluxline_lumped::view::View;
-use fluxline_parallel::split::Split;
-use fluxline_parallel::threads::Manner;
+use fluxline_parallel::cut::Cut;
+use fluxline_parallel::rare::RareCut;
+use fluxline_parallel::threads::{self, Manner, SplitError};
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::io;
@@ -59,9 +60,9 @@ pub enum Parallel {
 /// A circuit in parts.
 pub struct Parts {
     /// The plan in parts.
-    pub split: Split,
-    /// How threads behave.
-    pub manner: Manner,
+    pub pieces: Pieces,
+    /// What they run on.
+    pub on: On,
     /// Why so many, where the choice was left open.
     pub why: Option<String>,
 }
@@ -85,6 +86,33 @@ pub struct Solver {
     pub why: Option<String>,
     /// Volumes that are replaced by their steady state: name, time constant (s), volume (m³).
     pub small: Vec<(String, f64, f64)>,
+}
+
+impl Parts {
+    /// The parts.
+    pub fn cut(&self) -> &Cut {
+        match &self.pieces {
+            Pieces::Exact(cut) => cut,
+            Pieces::Rare(rare) => &rare.split,
+        }
+    }
+}
+
+/// A plan in parts.
+pub enum Pieces {
+    /// That exchange every step: the same bits as in one piece.
+    Exact(Cut),
+    /// That exchange rarely.
+    Rare(RareCut),
+}
+
+/// What parts run on.
+pub enum On {
+    /// Threads of this process.
+    Threads(Manner),
+    /// Ranks of an MPI job.
+    #[cfg(feature = "mpi")]
+    Ranks(Rc<fluxline_parallel::mpi::Ranks>),
 }
 
 /// Why a circuit cannot be run, with the files that the problems point at.
@@ -161,6 +189,8 @@ pub struct Completed<'a> {
     pub step_use: Option<StepUse>,
     /// What a solver of the lumped view did.
     pub effort: Option<Effort>,
+    /// The error of lines between parts that exchange rarely.
+    pub split_error: Option<SplitError>,
     /// Time spent on the steps.
     pub wall: Duration,
     /// The error, unless it ran to its end.
@@ -385,6 +415,7 @@ impl Session {
                 rest: Some(rest.clone()),
                 step_use: None,
                 effort: None,
+                split_error: None,
                 wall: Duration::ZERO,
                 failure: Some(failure),
                 sink_failure: None,
@@ -396,19 +427,16 @@ impl Session {
         let mut go_on = |progress: Progress| {
             held.borrow_mut().release(f64::INFINITY) && watcher.go_on(progress)
         };
+        let mut split_error = None;
         let (mut outcome, step_use, effort) = match &self.engine {
             Engine::Fixed(plan) => {
                 let outcome = match &self.parallel {
-                    Some(Parallel::Parts(parts)) => fluxline_parallel::threads::run(
-                        plan,
-                        &parts.split,
-                        parts.manner,
-                        &mut state,
-                        steps,
-                        &mut recorder,
-                        true,
-                        go_on,
-                    ),
+                    Some(Parallel::Parts(parts)) => {
+                        let (outcome, error) =
+                            in_parts(plan, parts, &mut state, steps, &mut recorder, go_on);
+                        split_error = error;
+                        outcome
+                    }
                     _ => run::run(plan, &mut state, steps, &mut recorder, true, go_on),
                 };
                 (outcome, None, None)
@@ -454,6 +482,7 @@ impl Session {
             rest,
             step_use,
             effort,
+            split_error,
             wall,
             sink_failure: held.failure.take(),
             rows: held.released,
@@ -636,6 +665,38 @@ impl Session {
                 "values far outside the range for which the component is made",
                 "look at what drives the component, or reduce the step",
             ),
+        }
+    }
+}
+
+/// Runs a plan in parts, on threads or ranks.
+fn in_parts(
+    plan: &Plan,
+    parts: &Parts,
+    state: &mut State<f64>,
+    steps: u64,
+    recorder: &mut Recorder,
+    go_on: impl FnMut(Progress) -> bool,
+) -> (Outcome, Option<SplitError>) {
+    match (&parts.pieces, &parts.on) {
+        (Pieces::Exact(cut), On::Threads(manner)) => {
+            (threads::run(plan, cut, *manner, state, steps, recorder, true, go_on), None)
+        }
+        (Pieces::Rare(rare), On::Threads(manner)) => {
+            let (outcome, error) =
+                threads::run_rarely(plan, rare, *manner, state, steps, recorder, true, go_on);
+            (outcome, Some(error))
+        }
+        #[cfg(feature = "mpi")]
+        (Pieces::Exact(cut), On::Ranks(ranks)) => {
+            (fluxline_parallel::mpi::run(ranks, plan, cut, state, steps, recorder, go_on), None)
+        }
+        #[cfg(feature = "mpi")]
+        (Pieces::Rare(rare), On::Ranks(ranks)) => {
+            let (outcome, error) = fluxline_parallel::mpi::run_rarely(
+                ranks, plan, rare, state, steps, recorder, go_on,
+            );
+            (outcome, Some(error))
         }
     }
 }

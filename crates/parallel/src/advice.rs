@@ -4,9 +4,9 @@
 //! part, and two messages between neighbours: there and back once takes what a pair of threads needs
 //! to hand each other a number.
 
+use crate::cut::Cut;
 use crate::mailbox::{Mailbox, Patience};
 use crate::parts::Partition;
-use crate::split::Split;
 use fluxline_core::engine;
 use fluxline_core::monitor::Tally;
 use fluxline_core::plan::Plan;
@@ -56,7 +56,7 @@ pub fn advise(plan: &Plan, steps: u64) -> Advice {
     let most = cores.min(components / LEAST_PER_PART);
     for parts in 2..=most.max(2) {
         let partition = Partition::in_order(plan, parts);
-        let Ok(split) = Split::new(plan, &partition) else { continue };
+        let Ok(split) = Cut::new(plan, &partition) else { continue };
         let time = predicted(&split, serial, components, round_trip);
         if best.as_ref().is_none_or(|(least, _)| time < *least) {
             best = Some((time, partition));
@@ -84,7 +84,7 @@ pub fn advise(plan: &Plan, steps: u64) -> Advice {
 }
 
 /// Predicted time per step, s.
-fn predicted(split: &Split, serial: f64, components: usize, round_trip: f64) -> f64 {
+fn predicted(split: &Cut, serial: f64, components: usize, round_trip: f64) -> f64 {
     let time = |part: usize| {
         let own = split.parts[part].components as f64 / components as f64 * serial;
         let links = split.links.iter().filter(|link| link.from == part || link.to == part);

@@ -141,3 +141,96 @@ impl<'a> Patience<'a> {
         true
     }
 }
+
+/// All orders in which two threads can run are tried, by a model checker.
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use loom::sync::Arc;
+    use loom::sync::atomic::AtomicU64 as Checked;
+
+    impl Word for Checked {
+        fn new(value: u64) -> Self {
+            Checked::new(value)
+        }
+        fn get(&self, order: Ordering) -> u64 {
+            self.load(order)
+        }
+        fn set(&self, value: u64, order: Ordering) {
+            self.store(value, order);
+        }
+    }
+
+    type Checkbox = Arc<Mailbox<Checked>>;
+
+    fn post(mailbox: &Checkbox, n: u64) {
+        mailbox.post(n, |places| places.put(n as f64));
+    }
+
+    fn take(mailbox: &Checkbox, n: u64) {
+        let wait = || {
+            loom::thread::yield_now();
+            true
+        };
+        let mut found = 0.0;
+        assert!(mailbox.take(n, wait, |places| found = places.get()));
+        assert_eq!(found, n as f64, "a message was overwritten before it was read");
+    }
+
+    fn in_all_orders(test: impl Fn() + Send + Sync + 'static) {
+        let mut model = loom::model::Builder::new();
+        model.preemption_bound = Some(3);
+        model.check(test);
+    }
+
+    #[test]
+    fn waves_there_and_flows_back_arrive_in_any_order_of_execution() {
+        in_all_orders(|| {
+            let boxes: [Checkbox; 2] = [0, 1].map(|_| Arc::new(Mailbox::new(1)));
+            let theirs = boxes.clone();
+            // The Q-side of a line: takes waves, posts flows.
+            let other = loom::thread::spawn(move || {
+                for step in 1..=4 {
+                    take(&theirs[0], step);
+                    post(&theirs[1], step);
+                }
+            });
+            for step in 1..=4 {
+                post(&boxes[0], step);
+                take(&boxes[1], step);
+            }
+            other.join().unwrap();
+        });
+    }
+
+    #[test]
+    fn parts_that_both_send_first_neither_block_nor_lose_a_message() {
+        in_all_orders(|| {
+            let boxes: [Checkbox; 2] = [0, 1].map(|_| Arc::new(Mailbox::new(1)));
+            let theirs = boxes.clone();
+            let other = loom::thread::spawn(move || {
+                for step in 1..=4 {
+                    post(&theirs[0], step);
+                    take(&theirs[1], step);
+                }
+            });
+            for step in 1..=4 {
+                post(&boxes[1], step);
+                take(&boxes[0], step);
+            }
+            other.join().unwrap();
+        });
+    }
+
+    #[test]
+    #[should_panic(expected = "overwritten before it was read")]
+    fn who_never_hears_from_the_receiver_overwrites_messages() {
+        in_all_orders(|| {
+            let mailbox: Checkbox = Arc::new(Mailbox::new(1));
+            let theirs = mailbox.clone();
+            let other = loom::thread::spawn(move || (1..=3).for_each(|step| post(&theirs, step)));
+            (1..=3).for_each(|step| take(&mailbox, step));
+            other.join().unwrap();
+        });
+    }
+}

@@ -6,15 +6,20 @@
 //! sound, equations without solution, a component that asks to stop), nothing of that stretch
 //! counts: it is repeated in one piece, and so ends as it would have without threads.
 
+use crate::cut::{Cut, figures};
+use crate::exchange::{Kind, Neighbours, Rare, Wire};
 use crate::mailbox::{Mailbox, Patience};
-use crate::split::{Link, Message, Split, figures};
-use fluxline_core::engine::{self, Border, Exchange};
-use fluxline_core::monitor::{Tally, Verdict};
+use crate::rare::RareCut;
+use fluxline_core::engine::{self, Exchange};
+use fluxline_core::monitor::{Named, Tally, Verdict};
 use fluxline_core::plan::Plan;
 use fluxline_core::recorder::{Recorder, Sampling};
-use fluxline_core::run::{Ended, LOOK_EVERY, Outcome, Progress, record_start, run_on};
+use fluxline_core::run::{
+    Divergence, Ended, LOOK_EVERY, Outcome, Progress, record_start, run_on, sound,
+};
 use fluxline_core::state::{Faults, State};
 use fluxline_core::variables::Slot;
+use std::collections::BTreeMap;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
@@ -40,107 +45,26 @@ impl Manner {
     }
 }
 
-/// A link and its mailboxes.
-struct Line {
-    waves: Option<Box64>,
-    flows: Option<Box64>,
-}
-
-impl Line {
-    fn new(link: &Link) -> Self {
-        let mailbox =
-            |message: &Message| (!message.is_empty()).then(|| Mailbox::new(message.len()));
-        Self { waves: mailbox(&link.waves), flows: mailbox(&link.flows) }
-    }
-}
-
-/// A message and its mailbox.
-type Route<'a> = (&'a Message, &'a Box64);
-
-/// What a part exchanges with its neighbours.
-struct Neighbours<'a> {
-    border: Border,
-    /// Number of the step, from 1.
-    step: u64,
-    waves: (Vec<Route<'a>>, Vec<Route<'a>>),
-    flows: (Vec<Route<'a>>, Vec<Route<'a>>),
+/// A mailbox, and how to wait for it.
+struct ThreadWire<'a> {
+    mailbox: &'a Box64,
     spins: u32,
     stop: &'a AtomicBool,
 }
 
-impl<'a> Neighbours<'a> {
-    fn new(
-        split: &'a Split,
-        lines: &'a [Line],
-        part: usize,
-        spins: u32,
-        stop: &'a AtomicBool,
-    ) -> Self {
-        fn routes<'a>(
-            split: &'a Split,
-            lines: &'a [Line],
-            belongs: impl Fn(&Link) -> bool,
-            pick: impl Fn(&'a Link, &'a Line) -> (&'a Message, &'a Option<Box64>),
-        ) -> Vec<Route<'a>> {
-            let both = split.links.iter().zip(lines).filter(|(link, _)| belongs(link));
-            let picked = both.map(|(link, line)| pick(link, line));
-            picked.filter_map(|(message, mailbox)| Some((message, mailbox.as_ref()?))).collect()
-        }
-        let sent = |link: &Link| link.from == part;
-        let received = |link: &Link| link.to == part;
-        let waves = |link: &'a Link, line: &'a Line| (&link.waves, &line.waves);
-        let flows = |link: &'a Link, line: &'a Line| (&link.flows, &line.flows);
-        Self {
-            border: split.parts[part].border,
-            step: 0,
-            waves: (routes(split, lines, sent, waves), routes(split, lines, received, waves)),
-            flows: (routes(split, lines, sent, flows), routes(split, lines, received, flows)),
-            spins,
-            stop,
-        }
-    }
-
+impl Wire for ThreadWire<'_> {
     #[inline]
-    fn post(routes: &[Route], step: u64, state: &State<f64>) {
-        for (message, mailbox) in routes {
-            mailbox.post(step, |places| message.read(state, |x| places.put(x)));
-        }
-    }
-
-    #[inline]
-    fn take(&self, routes: &[Route], state: &mut State<f64>) {
-        for (message, mailbox) in routes {
-            let mut patience = Patience::new(self.spins, self.stop);
-            // When another part has failed, what is computed from here on does not count.
-            mailbox.take(
-                self.step,
-                || patience.wait(),
-                |places| message.write(state, || places.get()),
-            );
-        }
-    }
-}
-
-impl Exchange for Neighbours<'_> {
-    fn border(&self) -> Border {
-        self.border
+    fn post(&mut self, n: u64, numbers: &[f64]) {
+        self.mailbox.post(n, |places| numbers.iter().for_each(|&x| places.put(x)));
     }
     #[inline]
-    fn post_waves(&mut self, state: &State<f64>) {
-        self.step += 1;
-        Self::post(&self.waves.0, self.step, state);
-    }
-    #[inline]
-    fn take_waves(&mut self, state: &mut State<f64>) {
-        self.take(&self.waves.1, state);
-    }
-    #[inline]
-    fn post_flows(&mut self, state: &State<f64>) {
-        Self::post(&self.flows.0, self.step, state);
-    }
-    #[inline]
-    fn take_flows(&mut self, state: &mut State<f64>) {
-        self.take(&self.flows.1, state);
+    fn take(&mut self, n: u64, numbers: &mut [f64]) {
+        let mut patience = Patience::new(self.spins, self.stop);
+        self.mailbox.take(
+            n,
+            || patience.wait(),
+            |places| numbers.iter_mut().for_each(|x| *x = places.get()),
+        );
     }
 }
 
@@ -153,9 +77,9 @@ enum Decision {
 }
 
 /// What parts tell each other between stretches.
-struct Council {
+struct Council<'a> {
     /// Some part cannot go on.
-    stop: AtomicBool,
+    stop: &'a AtomicBool,
     /// Per part: the number of the last stretch it has finished, times two, plus one when all is well.
     votes: Vec<AtomicU64>,
     /// The number of the last stretch decided on, times four, plus the decision.
@@ -165,11 +89,11 @@ struct Council {
     spins: u32,
 }
 
-impl Council {
+impl Council<'_> {
     fn await_votes(&self, stretch: u64) -> Option<bool> {
         let mut all_is_well = true;
         for vote in &self.votes {
-            let mut patience = Patience::new(self.spins, &self.stop);
+            let mut patience = Patience::new(self.spins, self.stop);
             let vote = loop {
                 match vote.load(Ordering::Acquire) {
                     vote if vote >> 1 >= stretch => break vote,
@@ -183,7 +107,7 @@ impl Council {
     }
 
     fn await_decision(&self, stretch: u64) -> Option<Decision> {
-        let mut patience = Patience::new(self.spins, &self.stop);
+        let mut patience = Patience::new(self.spins, self.stop);
         loop {
             let decision = self.decision.load(Ordering::Acquire);
             if decision >> 2 >= stretch {
@@ -212,11 +136,11 @@ impl Drop for Alarm<'_> {
 }
 
 /// A part at work.
-struct Seat<'a> {
+struct Seat<'a, X> {
     part: usize,
     plan: &'a Plan,
-    neighbours: Neighbours<'a>,
-    columns: &'a [(Slot, usize)],
+    neighbours: X,
+    columns: Vec<(Slot, usize)>,
     state: State<f64>,
     tally: Tally,
     good: (State<f64>, Tally),
@@ -224,17 +148,17 @@ struct Seat<'a> {
 }
 
 /// A thread, with the parts that it steps.
-struct Worker<'a> {
-    split: &'a Split,
-    council: &'a Council,
-    seats: Vec<Seat<'a>>,
+struct Worker<'a, 'c, X> {
+    split: &'a Cut,
+    council: &'c Council<'c>,
+    seats: Vec<Seat<'a, X>>,
     sampling: Sampling,
     step: u64,
     steps: u64,
     stretch: u64,
 }
 
-impl Worker<'_> {
+impl<X: Exchange> Worker<'_, '_, X> {
     /// Steps on to the next look, and votes.
     fn advance(&mut self) {
         for seat in &mut self.seats {
@@ -346,26 +270,35 @@ impl Worker<'_> {
         }
         (Ended::Done, false)
     }
+}
 
-    /// What counts of its parts.
-    fn hand_over(&self, repeat: bool, plan: &Plan, whole: &mut State<f64>, tally: &mut Tally) {
-        for seat in &self.seats {
-            let (state, figures) = match repeat {
-                true => (&seat.good.0, &seat.good.1),
-                false => (&seat.state, &seat.tally),
-            };
-            self.split.take_in(seat.part, state, whole);
-            let part = &self.split.parts[seat.part];
-            tally.take_in(plan, &part.plan, &part.kept, figures);
-        }
+impl<X> Seat<'_, X> {
+    /// What counts of a part.
+    fn hand_over(&self, job: &Job, repeat: bool, whole: &mut State<f64>, tally: &mut Tally) {
+        let (state, figures) = match repeat {
+            true => (&self.good.0, &self.good.1),
+            false => (&self.state, &self.tally),
+        };
+        job.split.take_in(self.part, state, whole);
+        let part = &job.split.parts[self.part];
+        tally.take_in(job.plan, &part.plan, &part.kept, figures);
     }
 }
 
-/// Runs a plan in parts, one thread each, from `state` until step `steps`: as
-/// [`fluxline_core::run::run`], with the same bits.
+/// What is to be run.
+struct Job<'a> {
+    plan: &'a Plan,
+    split: &'a Cut,
+    manner: Manner,
+    steps: u64,
+}
+
+/// Runs a plan in parts from `state` until step `steps`: as [`fluxline_core::run::run`], with the
+/// same bits.
+#[allow(clippy::too_many_arguments, reason = "as the run in one piece, and the parts")]
 pub fn run(
     plan: &Plan,
-    split: &Split,
+    split: &Cut,
     manner: Manner,
     state: &mut State<f64>,
     steps: u64,
@@ -377,31 +310,150 @@ pub fn run(
     record_start(plan, state, steps, recorder);
     let ended = match split.parts.len() {
         0 | 1 => run_on(plan, state, steps, recorder, &mut tally, &mut go_on),
-        _ => in_parts(plan, split, manner, state, steps, recorder, &mut tally, &mut go_on),
+        _ => {
+            let job = Job { plan, split, manner, steps };
+            let mailboxes: Vec<[Box64; 2]> = (split.links.iter())
+                .map(|link| [&link.waves, &link.flows].map(|message| Mailbox::new(message.len())))
+                .collect();
+            let stop = AtomicBool::new(false);
+            let wire = |link: usize, kind: Kind| ThreadWire {
+                mailbox: &mailboxes[link][kind as usize],
+                spins: manner.spins,
+                stop: &stop,
+            };
+            let neighbours = |part: usize| Neighbours::new(split, part, wire);
+            let (mut ended, repeat, seats) =
+                crew(&job, &stop, neighbours, state, &tally, recorder, &mut go_on);
+            for seat in &seats {
+                seat.hand_over(&job, repeat, state, &mut tally);
+            }
+            if repeat {
+                ended = run_on(plan, state, steps, recorder, &mut tally, &mut go_on);
+            }
+            ended
+        }
     };
     Outcome { ended, verdict: Verdict::new(plan, state, &tally) }
 }
 
-#[allow(clippy::too_many_arguments, reason = "as the run that it is a part of")]
-fn in_parts(
+/// What came of exchanging rarely.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SplitError {
+    /// The worst split line, its parasitic pressure in Pa, and the time, s.
+    pub worst: Option<(Named, f64)>,
+    /// Lines that were split.
+    pub lines: usize,
+}
+
+/// Runs a plan in parts that exchange every n-th step. The result depends on the parts and on n, not
+/// on the number of threads.
+#[allow(clippy::too_many_arguments, reason = "as the run in one piece, and the parts")]
+pub fn run_rarely(
     plan: &Plan,
-    split: &Split,
+    rare: &RareCut,
     manner: Manner,
     state: &mut State<f64>,
     steps: u64,
     recorder: &mut Recorder,
-    tally: &mut Tally,
+    watch: bool,
+    mut go_on: impl FnMut(Progress) -> bool,
+) -> (Outcome, SplitError) {
+    let begun_at = state.step;
+    let mut tally = Tally::new(plan, state, watch);
+    record_start(plan, state, steps, recorder);
+    let job = Job { plan, split: &rare.split, manner, steps };
+    let mailboxes: BTreeMap<(usize, usize), Box64> =
+        rare.sizes().into_iter().map(|(way, size)| (way, Mailbox::new(size))).collect();
+    let stop = AtomicBool::new(false);
+    let wire = |from: usize, to: usize| ThreadWire {
+        mailbox: &mailboxes[&(from, to)],
+        spins: manner.spins,
+        stop: &stop,
+    };
+    let begin = state.clone();
+    let neighbours = |part: usize| Rare::new(rare, part, &begin, wire);
+    let (mut ended, repeat, seats) =
+        crew(&job, &stop, neighbours, state, &tally, recorder, &mut go_on);
+    if repeat {
+        ended = first_fault(&job, &seats, state);
+    }
+    let mut error = SplitError { worst: None, lines: rare.lines.len() };
+    for mut seat in seats {
+        let state_of = if repeat { &mut seat.good.0 } else { &mut seat.state };
+        seat.neighbours.restore(state_of);
+        seat.hand_over(&job, repeat, state, &mut tally);
+        for &(line, value, exchange) in seat.neighbours.split_errors() {
+            if value > error.worst.as_ref().map_or(0.0, |(worst, _)| worst.value) {
+                let component = plan.name(rare.lines[line].component).to_owned();
+                let step = begun_at + exchange * u64::from(rare.every);
+                let time = plan.start + step as f64 * plan.step;
+                error.worst = Some((Named { component, value }, time));
+            }
+        }
+    }
+    (Outcome { ended, verdict: Verdict::new(plan, state, &tally) }, error)
+}
+
+/// What went wrong in a stretch of parts that exchange rarely: it cannot be repeated in one piece.
+/// The state is left at the last good step.
+fn first_fault<X>(job: &Job, seats: &[Seat<'_, X>], state: &State<f64>) -> Ended {
+    let plan = job.plan;
+    let time_of = |step: u64| plan.start + step as f64 * plan.step;
+    let mut bad = state.clone();
+    let mut good = state.clone();
+    let mut faults: Vec<Faults> = Vec::new();
+    for seat in seats {
+        job.split.take_in(seat.part, &seat.state, &mut bad);
+        job.split.take_in(seat.part, &seat.good.0, &mut good);
+        faults.push(seat.state.faults);
+    }
+    let variables = plan.variables.entries.iter().map(|entry| entry.variables(&plan.variables));
+    for (component, variables) in variables.enumerate() {
+        let unsound = variables.iter().find(|v| !sound(v.slot.read(&bad)));
+        if let Some(variable) = unsound {
+            return Ended::Diverged(Divergence {
+                component: plan.name(component as u32).to_owned(),
+                variable: variable.name.clone(),
+                unit: variable.unit,
+                value: variable.slot.read(&bad),
+                last_value: variable.slot.read(&good),
+                time: time_of(bad.step),
+                last_good_step: good.step,
+                last_good_time: time_of(good.step),
+            });
+        }
+    }
+    let first = faults.iter().filter(|fault| fault.unconverged > 0);
+    if let Some(first) = first.min_by_key(|fault| (fault.first_step, fault.first_component)) {
+        let component = plan.name(first.first_component.saturating_sub(1)).to_owned();
+        return Ended::Unconverged { component, time: time_of(first.first_step) };
+    }
+    let stopped = faults.iter().map(|fault| fault.stop_requested).filter(|&one| one > 0).min();
+    let component = plan.name(stopped.unwrap_or(1) - 1).to_owned();
+    Ended::Stopped { component, time: time_of(bad.step) }
+}
+
+/// Steps all parts until the end or until something happens: how it ended, whether the last stretch
+/// is to be repeated, and the parts.
+#[allow(clippy::type_complexity, reason = "three things that belong to one run")]
+fn crew<'a, X: Exchange + Send>(
+    job: &Job<'a>,
+    stop: &AtomicBool,
+    neighbours: impl Fn(usize) -> X,
+    state: &State<f64>,
+    tally: &Tally,
+    recorder: &mut Recorder,
     go_on: &mut dyn FnMut(Progress) -> bool,
-) -> Ended {
+) -> (Ended, bool, Vec<Seat<'a, X>>) {
+    let Job { plan, split, manner, steps } = *job;
     let count = split.parts.len();
     let council = Council {
-        stop: AtomicBool::new(false),
+        stop,
         votes: (0..count).map(|_| AtomicU64::new(0)).collect(),
         decision: AtomicU64::new(0),
         rows: (0..count).map(|_| Mutex::new(Vec::new())).collect(),
         spins: manner.spins,
     };
-    let lines: Vec<Line> = split.links.iter().map(Line::new).collect();
     let columns = split.columns(recorder);
     let cores = match manner.pin {
         true => core_affinity::get_core_ids().unwrap_or_default(),
@@ -413,8 +465,8 @@ fn in_parts(
         Seat {
             part,
             plan: &split.parts[part].plan,
-            neighbours: Neighbours::new(split, &lines, part, manner.spins, &council.stop),
-            columns: &columns[part],
+            neighbours: neighbours(part),
+            columns: columns[part].clone(),
             state: state.clone(),
             good: (state.clone(), figures.clone()),
             tally: figures,
@@ -433,13 +485,13 @@ fn in_parts(
         stretch: 0,
     };
     let mut first = worker(0);
-    let others: Vec<Worker> = (1..threads).map(worker).collect();
-    let (mut ended, repeat, others) = std::thread::scope(|scope| {
+    let others: Vec<Worker<'a, '_, X>> = (1..threads).map(worker).collect();
+    let (ended, repeat, others) = std::thread::scope(|scope| {
         let threads: Vec<_> = (others.into_iter().enumerate())
             .map(|(i, mut worker)| {
                 let core = cores.get(i + 1).copied();
                 scope.spawn(move || {
-                    let _alarm = Alarm(&worker.council.stop);
+                    let _alarm = Alarm(worker.council.stop);
                     if let Some(core) = core {
                         // Where it is refused, the thread runs wherever there is room.
                         core_affinity::set_for_current(core);
@@ -449,19 +501,15 @@ fn in_parts(
                 })
             })
             .collect();
-        let _alarm = Alarm(&council.stop);
+        let _alarm = Alarm(stop);
         let (ended, repeat) = first.lead(plan, &columns, recorder, go_on);
         let join = |thread: std::thread::ScopedJoinHandle<'_, _>| match thread.join() {
             Ok(worker) => worker,
             Err(panic) => std::panic::resume_unwind(panic),
         };
-        (ended, repeat, threads.into_iter().map(join).collect::<Vec<Worker>>())
+        (ended, repeat, threads.into_iter().map(join).collect::<Vec<Worker<'a, '_, X>>>())
     });
-    for worker in std::iter::once(&first).chain(&others) {
-        worker.hand_over(repeat, plan, state, tally);
-    }
-    if repeat {
-        ended = run_on(plan, state, steps, recorder, tally, go_on);
-    }
-    ended
+    let mut seats = first.seats;
+    seats.extend(others.into_iter().flat_map(|worker| worker.seats));
+    (ended, repeat, seats)
 }

@@ -27,6 +27,8 @@ pub enum Why {
     Gate,
     /// One reads the temperature of the other.
     Temperature,
+    /// They hand each other something that parts which exchange rarely cannot.
+    Rarely,
 }
 
 impl Why {
@@ -39,6 +41,7 @@ impl Why {
             Why::SmallStep => "they are joined within a sub-circuit with a smaller step",
             Why::Gate => "one is stepped only while an output of the other is positive",
             Why::Temperature => "one reads the temperature of the other",
+            Why::Rarely => "only lumped volumes of oil join parts that exchange rarely",
         }
     }
 }

@@ -7,7 +7,8 @@ use fluxline_core::recorder::{Recorder, Sampling};
 use fluxline_core::run::{self, Ended, Outcome};
 use fluxline_core::state::State;
 use fluxline_parallel::Partition;
-use fluxline_parallel::split::Split;
+use fluxline_parallel::cut::Cut;
+use fluxline_parallel::rare::RareCut;
 use fluxline_parallel::threads::{self, Manner};
 use fluxline_parallel::ties::clusters;
 use std::path::{Path, PathBuf};
@@ -36,7 +37,7 @@ fn in_one_piece(plan: &Plan, steps: u64) -> Left {
 }
 
 fn in_parts(plan: &Plan, partition: &Partition, steps: u64, threads: usize) -> Left {
-    let split = Split::new(plan, partition).unwrap_or_else(|problem| panic!("{problem}"));
+    let split = Cut::new(plan, partition).unwrap_or_else(|problem| panic!("{problem}"));
     let manner = Manner { threads, pin: false, spins: 20 };
     let mut recorder = recorder(plan, steps);
     let mut state = plan.initial.clone();
@@ -83,7 +84,7 @@ fn holds(name: &str, plan: &Plan, steps: u64) -> usize {
     let in_order = [2, 3, 4, 8].map(|parts| Partition::in_order(plan, parts));
     let at_random = [1, 2, 3].map(|seed| at_random(plan, 3, seed));
     for (i, partition) in in_order.iter().chain(&at_random).enumerate() {
-        cuts += Split::new(plan, partition).unwrap().lines_cut();
+        cuts += Cut::new(plan, partition).unwrap().lines_cut();
         let name = format!("{name}, partition {i}");
         same(&name, &whole, &in_parts(plan, partition, steps, 1));
     }
@@ -214,7 +215,7 @@ fn a_part_that_diverges_ends_all_as_the_whole_would() {
 fn an_interrupted_run_is_at_a_step_that_all_parts_have_reached() {
     let registry = fluxline_library::registry();
     let plan = mixed(&registry, false);
-    let split = Split::new(&plan, &Partition::in_order(&plan, 3)).unwrap();
+    let split = Cut::new(&plan, &Partition::in_order(&plan, 3)).unwrap();
     let mut looks = 0;
     let mut recorder = recorder(&plan, 5000);
     let mut state = plan.initial.clone();
@@ -237,7 +238,121 @@ fn a_partition_that_tears_a_signal_apart_is_refused_with_both_names() {
     partition.parts = 2;
     let gain = plan.variables.by_name["gain"];
     partition.part_of[gain] = 1;
-    let problem = Split::new(&plan, &partition).err().unwrap();
+    let problem = Cut::new(&plan, &partition).err().unwrap();
     let said = problem.message().to_owned();
     assert!(said.contains("`gain`") && said.contains("part 1"), "{said}");
+}
+
+/// Two subsystems at a split volume: a pump with its relief valve, and a load that opens at 20 ms.
+fn two_subsystems(registry: &Registry, step: f64, volume: &str) -> (Plan, Partition) {
+    let mut circuit = Builder::new(registry);
+    circuit.circuit.run.step = step;
+    circuit.add("pump", "hydraulic.flow_source", &[("flow", "40 l/min")]);
+    circuit.add("relief", "hydraulic.relief_valve", &[("cracking_pressure", "120 bar")]);
+    circuit.add("tank", "hydraulic.tank", &[]);
+    circuit.add("near", "hydraulic.volume", &[("volume", "0.5 l"), ("start_pressure", "100 bar")]);
+    circuit.add("feed", "hydraulic.turbulent_orifice", &[("area", "20 mm^2")]);
+    circuit.add("split", "hydraulic.volume", &[("volume", volume), ("start_pressure", "100 bar")]);
+    circuit.add("valve", "hydraulic.turbulent_orifice", &[]);
+    circuit.add("far", "hydraulic.volume", &[("volume", "0.2 l"), ("start_pressure", "50 bar")]);
+    circuit.add("load", "hydraulic.turbulent_orifice", &[("area", "6 mm^2")]);
+    circuit.add("return", "hydraulic.tank", &[]);
+    circuit.add(
+        "opening",
+        "signal.soft_step",
+        &[("start", "20 ms"), ("end", "25 ms"), ("base", "5e-6"), ("amplitude", "5e-6")],
+    );
+    circuit.drive("opening.out", "valve.area");
+    circuit.connect(&["pump.outlet", "near.port"]).connect(&["relief.inlet", "near.port"]);
+    circuit.connect(&["relief.outlet", "tank.port"]).connect(&["near.port", "feed.inlet"]);
+    circuit.connect(&["feed.outlet", "split.port"]).connect(&["split.port", "valve.inlet"]);
+    circuit.connect(&["valve.outlet", "far.port"]).connect(&["far.port", "load.inlet"]);
+    circuit.connect(&["load.outlet", "return.port"]);
+    let plan = circuit.plan().unwrap();
+    let names = plan.variables.entries.iter().map(|entry| entry.name.as_str());
+    let first = ["pump", "relief", "tank", "near", "feed", "split"];
+    let part_of = names.map(|name| u32::from(!first.contains(&name))).collect();
+    (plan, Partition { part_of, parts: 2 })
+}
+
+/// Pressures of the two subsystems, at a hundred times.
+fn pressures(plan: &Plan, how: impl FnOnce(&mut State<f64>, u64, &mut Recorder)) -> Vec<f64> {
+    let steps = (0.1 / plan.step).round() as u64;
+    let names = ["near.pressure", "far.pressure"];
+    let variables = names.iter().map(|name| plan.variables.find(name).unwrap()).collect();
+    let mut recorder = Recorder::new(variables, Sampling::Every(steps / 100), steps);
+    let mut state = plan.initial.clone();
+    how(&mut state, steps, &mut recorder);
+    recorder.rows().flat_map(|row| row[1..].to_vec()).collect()
+}
+
+fn largest_error(values: &[f64], reference: &[f64]) -> f64 {
+    assert_eq!(values.len(), reference.len());
+    let apart = values.iter().zip(reference).map(|(x, y)| (x - y).abs()).fold(0.0, f64::max);
+    apart / reference.iter().fold(0.0, |largest: f64, x| largest.max(x.abs()))
+}
+
+#[test]
+fn exchange_every_step_over_a_split_line_is_the_delay_line_itself() {
+    let registry = fluxline_library::registry();
+    let (plan, partition) = two_subsystems(&registry, 1e-5, "1 l");
+    let whole = pressures(&plan, |state, steps, recorder| {
+        run::run(&plan, state, steps, recorder, true, |_| true);
+    });
+    let rare = RareCut::new(&plan, &partition, 1, 0.0).unwrap();
+    assert_eq!(rare.lines.len(), 1);
+    let split = pressures(&plan, |state, steps, recorder| {
+        let manner = Manner { threads: 1, pin: false, spins: 0 };
+        threads::run_rarely(&plan, &rare, manner, state, steps, recorder, true, |_| true);
+    });
+    let error = largest_error(&split, &whole);
+    assert!(error < 1e-9, "{error}");
+}
+
+/// Pollmeier, section 6.2: exchanging every 10th step is far more accurate than steps ten times as
+/// long, and the error falls with the square of the interval, as that of the line's parasitic
+/// inertia.
+#[test]
+fn exchanging_every_tenth_step_costs_less_accuracy_than_ten_times_the_step() {
+    let registry = fluxline_library::registry();
+    let (plan, partition) = two_subsystems(&registry, 1e-5, "1 l");
+    let whole = |plan: &Plan| {
+        pressures(plan, |state, steps, recorder| {
+            run::run(plan, state, steps, recorder, true, |_| true);
+        })
+    };
+    let reference = whole(&plan);
+    let rarely = |every: u32, threads: usize| {
+        let rare = RareCut::new(&plan, &partition, every, 0.0).unwrap();
+        let mut split_error = 0.0;
+        let values = pressures(&plan, |state, steps, recorder| {
+            let manner = Manner { threads, pin: false, spins: 20 };
+            let (outcome, error) =
+                threads::run_rarely(&plan, &rare, manner, state, steps, recorder, true, |_| true);
+            assert_eq!(outcome.ended, Ended::Done);
+            let (worst, _) = error.worst.unwrap();
+            assert_eq!(worst.component, "split");
+            split_error = worst.value;
+        });
+        (largest_error(&values, &reference), split_error, values)
+    };
+    let (tenth, split_tenth, values) = rarely(10, 1);
+    let (hundredth, split_hundredth, _) = rarely(100, 1);
+    let coarse = largest_error(&whole(&two_subsystems(&registry, 1e-4, "1 l").0), &reference);
+    assert!(tenth < 1e-3, "{tenth}");
+    assert!(tenth < coarse, "{tenth} {coarse}");
+    assert!(hundredth > tenth && split_hundredth > split_tenth, "{tenth} {hundredth}");
+    // The number of threads makes no difference.
+    let (_, _, on_two) = rarely(10, 2);
+    assert_eq!(values, on_two);
+}
+
+#[test]
+fn parts_that_exchange_rarely_meet_at_volumes_only() {
+    let registry = fluxline_library::registry();
+    let plan = mixed(&registry, false);
+    let rare = Partition::for_rare_exchange(&plan, 3);
+    assert!(RareCut::new(&plan, &rare, 10, 0.0).is_ok());
+    let problem = RareCut::new(&plan, &at_random(&plan, 3, 1), 10, 0.0).err().unwrap();
+    assert!(problem.message().contains("every 10 steps"), "{problem}");
 }

@@ -6,7 +6,7 @@
 //! after the waves are known to the Q-side, after the flows are known back to the C-side.
 
 use crate::parts::Partition;
-use crate::ties::{Layout, Tie, clusters_of, ties_of};
+use crate::ties::{Layout, Tie, clusters_of, ties, ties_of};
 use fluxline_core::component::Group;
 use fluxline_core::engine::{Border, Junction, RateGroup};
 use fluxline_core::monitor::{Kept, Tally};
@@ -21,7 +21,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 /// A plan in parts.
-pub struct Split {
+pub struct Cut {
     /// The parts.
     pub parts: Vec<Part>,
     /// What goes from one part to another.
@@ -166,9 +166,18 @@ struct Sides {
     q: Vec<Option<u32>>,
 }
 
-impl Split {
+impl Cut {
     /// Cuts a plan. Components that must stay together and do not are an error.
     pub fn new(plan: &Plan, partition: &Partition) -> Result<Self, Diagnostic> {
+        Self::without(plan, partition, &[])
+    }
+
+    /// The same without some lines, whose ends are looked after elsewhere.
+    pub(crate) fn without(
+        plan: &Plan,
+        partition: &Partition,
+        removed: &[u32],
+    ) -> Result<Self, Diagnostic> {
         let layout = Layout::of(plan);
         let part_of = &partition.part_of;
         if part_of.len() != plan.component_count() {
@@ -185,10 +194,16 @@ impl Split {
                 return Err(torn(plan, partition, tie));
             }
         }
-        let sides = sides(plan, &layout, part_of);
+        let mut sides = sides(plan, &layout, part_of);
+        for &line in removed {
+            for &b in &plan.variables.entries[line as usize].bonds {
+                let b = b as usize;
+                sides.c[b] = sides.q[b].or(sides.c[b]);
+            }
+        }
         let links = links(plan, &layout, part_of, &sides);
         let parts = (0..partition.parts)
-            .map(|part| cut_out(plan, &layout, partition, &sides, &links, part as u32))
+            .map(|part| cut_out(plan, &layout, partition, removed, &sides, &links, part as u32))
             .collect();
         let owners = owners(plan, &layout, part_of, &sides);
         let mut own: Vec<Own> = (0..partition.parts).map(|_| Own::default()).collect();
@@ -222,6 +237,53 @@ impl Split {
             whole.states[range.clone()].copy_from_slice(&from.states[range.clone()]);
         }
         (whole.time, whole.step, whole.rest_steps) = (from.time, from.step, from.rest_steps);
+    }
+
+    /// Takes a part's own numbers out of its state, one by one.
+    pub fn read_own(&self, part: usize, state: &State<f64>, mut put: impl FnMut(f64)) {
+        let own = &self.own[part];
+        let heat = !state.line_temperature.is_empty();
+        for b in own.bonds.iter().map(|&b| b as usize) {
+            let x = &state.bonds[b];
+            for number in [x.flow, x.effort, x.wave, x.impedance, x.displacement, x.dry] {
+                put(number);
+            }
+            put(state.viscosity[b]);
+            if heat {
+                put(state.line_temperature[b]);
+                put(state.delivered_temperature[b]);
+            }
+        }
+        own.signals.iter().for_each(|&s| put(state.signals[s as usize]));
+        own.blocks.iter().flat_map(|block| &state.states[block.clone()]).for_each(|&x| put(x));
+    }
+
+    /// Puts a part's own numbers into a state of the whole.
+    pub fn write_own(&self, part: usize, state: &mut State<f64>, mut next: impl FnMut() -> f64) {
+        let own = &self.own[part];
+        let heat = !state.line_temperature.is_empty();
+        for b in own.bonds.iter().map(|&b| b as usize) {
+            let x = &mut state.bonds[b];
+            for place in [
+                &mut x.flow,
+                &mut x.effort,
+                &mut x.wave,
+                &mut x.impedance,
+                &mut x.displacement,
+                &mut x.dry,
+            ] {
+                *place = next();
+            }
+            state.viscosity[b] = next();
+            if heat {
+                state.line_temperature[b] = next();
+                state.delivered_temperature[b] = next();
+            }
+        }
+        own.signals.iter().for_each(|&s| state.signals[s as usize] = next());
+        for block in &own.blocks {
+            state.states[block.clone()].iter_mut().for_each(|x| *x = next());
+        }
     }
 
     /// Whether all own numbers of a part are within anything that machines do.
@@ -406,12 +468,13 @@ fn cut_out(
     plan: &Plan,
     layout: &Layout,
     partition: &Partition,
+    removed: &[u32],
     sides: &Sides,
     links: &[Link],
     part: u32,
 ) -> Part {
     let part_of = &partition.part_of;
-    let has = |component: u32| part_of[component as usize] == part;
+    let has = |component: u32| part_of[component as usize] == part && !removed.contains(&component);
     // Order matters in Hopsan, and temperature follows all flows: there nothing is put first.
     let in_order = plan.convention == Convention::Hopsan || plan.thermal.is_some();
     let mut waited = vec![[false; 2]; plan.blank.bonds.len()];
@@ -576,59 +639,63 @@ impl Partition {
     /// A plain partition: tied components stay together, neighbours are kept close, and all parts
     /// have about as many components.
     pub fn in_order(plan: &Plan, parts: usize) -> Self {
-        let layout = Layout::of(plan);
-        let components = plan.component_count();
-        let cluster = clusters_of(components, &ties_of(plan, &layout));
-        let count = cluster.iter().max().map_or(0, |&last| last as usize + 1);
-        let mut neighbours: Vec<BTreeSet<u32>> = vec![BTreeSet::new(); count];
-        let mut weight = vec![0usize; count];
-        cluster.iter().for_each(|&c| weight[c as usize] += 1);
-        let of = |component: &u32| cluster[*component as usize];
-        let join = |a: u32, b: u32, neighbours: &mut Vec<BTreeSet<u32>>| {
-            if a != b {
-                neighbours[a as usize].insert(b);
-                neighbours[b as usize].insert(a);
-            }
-        };
-        for at in &layout.at_bond {
-            let all: Vec<u32> = at.iter().flatten().map(of).collect();
-            all.windows(2).for_each(|two| join(two[0], two[1], &mut neighbours));
-        }
-        for junction in plan.rates.iter().flat_map(|rate| &rate.junctions) {
-            let bonds = junction.q.iter().chain(&junction.c);
-            let all: Vec<u32> =
-                bonds.flat_map(|&b| layout.at_bond[b as usize].iter().flatten()).map(of).collect();
-            all.windows(2).for_each(|two| join(two[0], two[1], &mut neighbours));
-        }
-        // Breadth first from the first of each connected piece, cut into equal lengths.
-        let mut is_seen = vec![false; count];
-        let mut order = Vec::with_capacity(count);
-        for begin in 0..count {
-            if std::mem::replace(&mut is_seen[begin], true) {
-                continue;
-            }
-            let mut next = order.len();
-            order.push(begin);
-            while next < order.len() {
-                for &n in &neighbours[order[next]] {
-                    if !std::mem::replace(&mut is_seen[n as usize], true) {
-                        order.push(n as usize);
-                    }
-                }
-                next += 1;
-            }
-        }
-        let mut part_of_cluster = vec![0u32; count];
-        let mut before = 0;
-        for cluster in order {
-            let middle = before + weight[cluster] / 2;
-            part_of_cluster[cluster] =
-                ((middle * parts / components.max(1)) as u32).min(parts as u32 - 1);
-            before += weight[cluster];
-        }
-        let part_of = cluster.iter().map(|&c| part_of_cluster[c as usize]).collect();
-        Self { part_of, parts }
+        in_order(plan, parts, &ties(plan))
     }
+}
+
+pub(crate) fn in_order(plan: &Plan, parts: usize, ties: &[Tie]) -> Partition {
+    let layout = Layout::of(plan);
+    let components = plan.component_count();
+    let cluster = clusters_of(components, ties);
+    let count = cluster.iter().max().map_or(0, |&last| last as usize + 1);
+    let mut neighbours: Vec<BTreeSet<u32>> = vec![BTreeSet::new(); count];
+    let mut weight = vec![0usize; count];
+    cluster.iter().for_each(|&c| weight[c as usize] += 1);
+    let of = |component: &u32| cluster[*component as usize];
+    let join = |a: u32, b: u32, neighbours: &mut Vec<BTreeSet<u32>>| {
+        if a != b {
+            neighbours[a as usize].insert(b);
+            neighbours[b as usize].insert(a);
+        }
+    };
+    for at in &layout.at_bond {
+        let all: Vec<u32> = at.iter().flatten().map(of).collect();
+        all.windows(2).for_each(|two| join(two[0], two[1], &mut neighbours));
+    }
+    for junction in plan.rates.iter().flat_map(|rate| &rate.junctions) {
+        let bonds = junction.q.iter().chain(&junction.c);
+        let all: Vec<u32> =
+            bonds.flat_map(|&b| layout.at_bond[b as usize].iter().flatten()).map(of).collect();
+        all.windows(2).for_each(|two| join(two[0], two[1], &mut neighbours));
+    }
+    // Breadth first from the first of each connected piece, cut into equal lengths.
+    let mut is_seen = vec![false; count];
+    let mut order = Vec::with_capacity(count);
+    for begin in 0..count {
+        if std::mem::replace(&mut is_seen[begin], true) {
+            continue;
+        }
+        let mut next = order.len();
+        order.push(begin);
+        while next < order.len() {
+            for &n in &neighbours[order[next]] {
+                if !std::mem::replace(&mut is_seen[n as usize], true) {
+                    order.push(n as usize);
+                }
+            }
+            next += 1;
+        }
+    }
+    let mut part_of_cluster = vec![0u32; count];
+    let mut before = 0;
+    for cluster in order {
+        let middle = before + weight[cluster] / 2;
+        part_of_cluster[cluster] =
+            ((middle * parts / components.max(1)) as u32).min(parts as u32 - 1);
+        before += weight[cluster];
+    }
+    let part_of = cluster.iter().map(|&c| part_of_cluster[c as usize]).collect();
+    Partition { part_of, parts }
 }
 
 /// The figures of a part, taken over from those of the whole.
