@@ -56,6 +56,14 @@ impl Costs {
         names
     }
 
+    /// As if all types of a plan cost the same, and exchange so little that any split pays: for those
+    /// who want parts whatever they gain.
+    pub fn alike(plan: &Plan) -> Self {
+        let types = plan.variables.entries.iter().map(|e| (e.declaration.name.to_owned(), 20.0));
+        let exchange = Price { line: 1.0, edge: 0.0, neighbour: 5.0 };
+        Self { machine: "any".to_owned(), types: types.collect(), exchange }
+    }
+
     /// Threads of the machine.
     pub fn links(&self) -> Links {
         Links::uniform(self.exchange)

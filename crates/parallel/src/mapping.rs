@@ -1,11 +1,13 @@
 //! Components mapped onto parts, by whichever method does it better, and what that is expected to
 //! cost.
 
+use crate::cost::Costs;
 use crate::genetic::{self, Evolution};
 use crate::graph::Tasks;
 use crate::load::{Links, Load, Time, slowest};
 use crate::multilevel;
 use crate::parts::Partition;
+use fluxline_core::plan::Plan;
 
 /// How a split is found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -137,6 +139,13 @@ pub fn map(tasks: &Tasks, links: &Links, parts: usize, method: Method, seed: u64
     };
     let partition = Partition { part_of: tasks.spread(&in_order(part_of, parts, links)), parts };
     Mapping::of(tasks, links, partition, method)
+}
+
+/// Parts of a plan whose components all cost alike: for those who have nothing measured, or must
+/// come to the same parts on different machines.
+pub fn evenly(plan: &Plan, parts: usize) -> Partition {
+    let costs = Costs::alike(plan);
+    map(&Tasks::of(plan, &costs), &costs.links(), parts, Method::Multilevel, 1).partition
 }
 
 /// Parts numbered in the order of their first tasks, where their numbers mean nothing: equal splits
