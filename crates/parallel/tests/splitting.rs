@@ -7,12 +7,14 @@ use fluxline_core::recorder::{Recorder, Sampling};
 use fluxline_core::run::{Ended, run};
 use fluxline_library::registry;
 use fluxline_parallel::cost::Costs;
+use fluxline_parallel::cut::Cut;
 use fluxline_parallel::generate::{Blueprint, Family};
 use fluxline_parallel::graph::Tasks;
 use fluxline_parallel::load::Price;
-use fluxline_parallel::mapping::{Method, map};
+use fluxline_parallel::mapping::{Method, evenly, map};
 use fluxline_parallel::picture;
 use fluxline_parallel::predict;
+use fluxline_parallel::threads::{self, Manner};
 
 /// Every type at 10 ns, lines at 2 ns, synchronisations at 50 ns.
 fn costs(plan: &Plan) -> Costs {
@@ -202,4 +204,39 @@ fn a_picture_shows_every_component_and_every_cut() {
     };
     let cuts = tasks.components.edges().filter(|&(a, b, _)| cut(a, b)).count();
     assert_eq!(svg.matches("#c00").count(), cuts);
+}
+
+/// The state in the end, in one piece and in parts of one thread each turn.
+fn ends_alike(name: &str, plan: &Plan, parts: usize, steps: u64) {
+    let recorder = || Recorder::new(Vec::new(), Sampling::Every(1), steps);
+    let mut whole = plan.initial.clone();
+    run(plan, &mut whole, steps, &mut recorder(), true, |_| true);
+    let partition = evenly(plan, parts);
+    let cut = Cut::new(plan, &partition).unwrap();
+    assert!(cut.lines_cut() > 0, "{name} in {parts}");
+    let mut state = plan.initial.clone();
+    let manner = Manner { threads: 1, pin: false, spins: 300 };
+    threads::run(plan, &cut, manner, &mut state, steps, &mut recorder(), true, |_| true);
+    let bits = |all: &[f64]| all.iter().map(|x| x.to_bits()).collect::<Vec<u64>>();
+    assert!(whole.bonds == state.bonds, "{name} in {parts}: line ends");
+    assert_eq!(bits(&whole.states), bits(&state.states), "{name} in {parts}: states");
+    assert_eq!(bits(&whole.signals), bits(&state.signals), "{name} in {parts}: signals");
+}
+
+#[test]
+fn generated_circuits_and_the_dual_transmission_have_the_same_bits_in_mapped_parts() {
+    let registry = registry();
+    for family in [Family::Fleet, Family::Network] {
+        let plan = Blueprint::new(family, 200).build(&registry).plan().unwrap();
+        for parts in [2, 3, 8] {
+            ends_alike(&format!("{family:?}"), &plan, parts, 300);
+        }
+    }
+    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../../examples/parallel/dual_transmission.toml");
+    let circuit = fluxline_formats::load_file(&path, &registry, &[]).circuit.unwrap();
+    let plan = Plan::of(&circuit, &registry).plan.unwrap();
+    for parts in [2, 4] {
+        ends_alike("dual transmission", &plan, parts, 1000);
+    }
 }
