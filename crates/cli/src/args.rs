@@ -527,6 +527,9 @@ pub struct Partition {
     /// Measure again, also where costs of this machine are kept
     #[arg(long)]
     pub recalibrate: bool,
+    /// Run the parts on threads, and tell their time beside the predicted one
+    #[arg(long, conflicts_with = "latency")]
+    pub measure: bool,
     /// Predict for ranks on several hosts: what a message from one to another costs each, such as
     /// "2 us"
     #[arg(long, value_name = "TIME")]

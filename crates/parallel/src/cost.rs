@@ -6,13 +6,17 @@
 //! which contains what belongs to no component (meetings of ports, balances). The least of several
 //! readings counts: whatever else a machine does only adds.
 
+use crate::cut::Cut;
 use crate::graph::LINE_NUMBERS;
 use crate::load::{Links, Price};
 use crate::mailbox::{Mailbox, Patience};
+use crate::threads::{self, Manner};
 use fluxline_core::component::{Clock, Group};
 use fluxline_core::engine;
 use fluxline_core::monitor::Tally;
 use fluxline_core::plan::Plan;
+use fluxline_core::recorder::{Recorder, Sampling};
+use fluxline_core::run;
 use fluxline_core::state::State;
 use fluxline_core::step::Arena;
 use fluxline_diagnostics::{Code, Diagnostic, Diagnostics, SourceId, SourceMap, Span};
@@ -274,6 +278,26 @@ pub fn machine() -> String {
 /// Time of a whole step, ns: the least mean of several stretches.
 pub fn measure_step(plan: &Plan) -> f64 {
     measure_from(plan, &mut plan.initial.clone(), Duration::from_millis(60))
+}
+
+/// Time of a whole step in parts on threads, ns, beside that in one piece over the same steps, so
+/// that a busy machine slows both. The least of several runs each.
+pub fn measure_parts(plan: &Plan, cut: &Cut, manner: Manner) -> (f64, f64) {
+    let steps = (2e8 / measure_step(plan).max(1.0)).clamp(200.0, 2e5) as u64;
+    let recorder = || Recorder::new(Vec::new(), Sampling::Every(steps), steps);
+    let (mut apart, mut whole) = (f64::INFINITY, f64::INFINITY);
+    let each = 1e9 / steps as f64;
+    for _ in 0..3 {
+        let mut state = plan.initial.clone();
+        let begin = Instant::now();
+        run::run(plan, &mut state, steps, &mut recorder(), true, |_| true);
+        whole = whole.min(begin.elapsed().as_secs_f64() * each);
+        let mut state = plan.initial.clone();
+        let begin = Instant::now();
+        threads::run(plan, cut, manner, &mut state, steps, &mut recorder(), true, |_| true);
+        apart = apart.min(begin.elapsed().as_secs_f64() * each);
+    }
+    (apart, whole)
 }
 
 /// Steps a state on for about this long.

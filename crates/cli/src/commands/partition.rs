@@ -11,10 +11,12 @@ use fluxline_diagnostics::{Code, Diagnostic, SourceMap};
 use fluxline_formats::Override;
 use fluxline_formats::results::{OutputFile, read_problem, write_problem};
 use fluxline_parallel::cost::{self, Costs};
+use fluxline_parallel::cut::Cut;
 use fluxline_parallel::graph::Tasks;
 use fluxline_parallel::load::{Links, Price, Reach};
 use fluxline_parallel::mapping::{Mapping, Method, Share, map};
 use fluxline_parallel::predict::{self, Point};
+use fluxline_parallel::threads::Manner;
 use fluxline_parallel::{Partition, picture};
 use fluxline_plot::{Figure, Panel, Report, Series, SeriesStyle, Table};
 use serde_json::{Value, json};
@@ -39,6 +41,8 @@ struct Found {
     /// Time of a step as the engine takes it now, ns.
     measured: f64,
     split: Mapping,
+    /// Times of a step on threads and in one part, measured side by side, ns.
+    on_threads: Option<(f64, f64)>,
     /// Time spent on splitting, s.
     spent: f64,
     curve: Vec<Point>,
@@ -97,6 +101,10 @@ fn find(args: &Arguments, plan: &Plan) -> Result<Found, Failure> {
     let begin = Instant::now();
     let split = map(&tasks, &links, parts, method, args.seed);
     let spent = begin.elapsed().as_secs_f64();
+    let on_threads = match args.measure {
+        true => Some(on_threads(plan, &split.partition).map_err(fail)?),
+        false => None,
+    };
     let counts: &[usize] = if args.latency.is_some() { &RANKS } else { &PROCESSORS };
     let counts: Vec<usize> =
         counts.iter().copied().filter(|&n| n == 1 || n <= 2 * tasks.graph.len()).collect();
@@ -109,9 +117,25 @@ fn find(args: &Arguments, plan: &Plan) -> Result<Found, Failure> {
         costs,
         origin,
         split,
+        on_threads,
         spent,
         links,
     })
+}
+
+/// Runs parts on threads, and in one piece.
+fn on_threads(plan: &Plan, partition: &Partition) -> Result<(f64, f64), Diagnostic> {
+    let cores = std::thread::available_parallelism().map_or(1, |n| n.get());
+    if partition.parts > cores {
+        let message = format!(
+            "{} parts cannot be measured with {cores} cores: they would take turns",
+            partition.parts
+        );
+        return Err(Diagnostic::error(Code::BadPartition, message)
+            .help("measure fewer parts, or predict only: leave --measure out"));
+    }
+    let cut = Cut::new(plan, partition)?;
+    Ok(cost::measure_parts(plan, &cut, Manner::of(partition.parts)))
 }
 
 /// Components that the user wants to keep together.
@@ -307,6 +331,13 @@ fn in_words(args: &Arguments, found: &Found) -> String {
         );
     }
     line("predicted gain", format!("{} × one part", rounded(split.speed_up(), 3)));
+    if let Some((apart, whole)) = found.on_threads {
+        let gain = rounded(whole / apart, 3);
+        line(
+            "measured gain",
+            format!("{gain} × one part: {} per step instead of {}", ns(apart), ns(whole)),
+        );
+    }
     if let Some(size) = break_even(found) {
         let size = count(size.ceil() as u64);
         line("break-even", format!("from {size} such components, two parts are faster than one"));
@@ -395,6 +426,8 @@ fn in_json(args: &Arguments, plan: &Plan, found: &Found) -> Value {
         "predicted_serial_ns": split.serial,
         "predicted_step_ns": split.step,
         "predicted_speed_up": split.speed_up(),
+        "measured_on_threads_ns": found.on_threads.map(|(apart, _)| apart),
+        "measured_beside_ns": found.on_threads.map(|(_, whole)| whole),
         "break_even_components": break_even(found),
         "shares": shares,
         "predicted": curve,
