@@ -8,7 +8,6 @@
 //! with n_pq lines and m_pq pairs of joined tasks between the parts p and q.
 
 use crate::graph::Graph;
-use std::ops::{Add, AddAssign};
 
 /// What one part pays to exchange with another one, ns per step.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -86,19 +85,6 @@ impl Time {
     /// Both.
     pub fn total(self) -> f64 {
         self.work + self.exchange
-    }
-}
-
-impl Add for Time {
-    type Output = Self;
-    fn add(self, other: Self) -> Self {
-        Self { work: self.work + other.work, exchange: self.exchange + other.exchange }
-    }
-}
-
-impl AddAssign for Time {
-    fn add_assign(&mut self, other: Self) {
-        *self = *self + other;
     }
 }
 
@@ -210,11 +196,6 @@ impl<'g> Load<'g> {
     /// Lines of a part that others hold the other end of.
     pub fn lines_of(&self, part: usize) -> f64 {
         self.between[part * self.parts..][..self.parts].iter().map(|b| b.lines).sum()
-    }
-
-    /// Lines between two parts.
-    pub fn lines_between(&self, p: usize, q: usize) -> f64 {
-        self.between[p * self.parts + q].lines
     }
 
     /// Parts that a part exchanges with.

@@ -130,7 +130,7 @@ fn match_pairs(graph: &Graph, most: f64, rng: &mut Rng) -> (Vec<u32>, usize) {
 
 /// Splits a small graph: from several beginnings, the best.
 fn split_small(graph: &Graph, links: &Links, parts: usize, rng: &mut Rng) -> Vec<u32> {
-    let tries = (1000 / graph.len().max(1)).clamp(4, 100);
+    let tries = (3000 / graph.len().max(1)).clamp(4, 100);
     let mut best: Option<(f64, f64, Vec<u32>)> = None;
     for number in 0..tries {
         let begin = match number % 4 {

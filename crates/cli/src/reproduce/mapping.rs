@@ -96,11 +96,11 @@ fn figures(extent: &Extent) -> Result<Vec<Figure>, Diagnostics> {
         });
         all.push(Figure {
             quantity: format!("70 components on {parts}: time by levels over that by evolution"),
-            reference: Some(1.02),
+            reference: Some(1.0),
             origin: Origin::Bar,
             ours: levels / evolved,
             unit: "–",
-            band: Band::AtMost,
+            band: Band::Relative(0.05),
         });
     }
     if extent.is_whole {
