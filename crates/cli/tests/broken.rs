@@ -305,6 +305,11 @@ const OTHERWISE: &[(Code, Otherwise)] = &[
             "parallel::parts::a_partition_that_does_not_fit_the_circuit_is_refused_with_its_place",
         ),
     ),
+    (
+        Code::BadCosts,
+        Run(&["partition", "cylinder.toml", "--parts", "2", "--costs", "cylinder.toml"], 2),
+    ),
+    (Code::BadGroup, Run(&["partition", "cylinder.toml", "--groups", "nothing*"], 2)),
     (Code::CoarseStep, Reserved),
     (Code::Cavitation, Run(&["run", "suction.toml", "--json"], 0)),
     (Code::LimitHit, Run(&["run", "cylinder.toml", "--json"], 0)),

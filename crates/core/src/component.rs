@@ -357,6 +357,8 @@ pub trait Group<T: Num>: Send + Sync {
     }
     /// Where one of them is wired.
     fn wiring(&self, index: usize) -> &Wiring;
+    /// A group of some of them, wired to the same places: for parts of a circuit.
+    fn select(&self, members: &[usize]) -> Box<dyn Group<T>>;
     /// Signals that must be positive for them to be stepped.
     fn gates(&self) -> &[u32] {
         &[]
@@ -454,6 +456,16 @@ impl<M: Physics, T: Num> Group<T> for GroupOf<M, T> {
     fn wiring(&self, index: usize) -> &Wiring {
         &self.wiring[index]
     }
+    fn select(&self, members: &[usize]) -> Box<dyn Group<T>> {
+        let mut chosen = Self::default();
+        for &index in members {
+            let constants = M::lift(&self.members.constants()[index], &mut |x: T| x);
+            // What fitted once fits again.
+            let fits = chosen.push(constants, self.wiring[index].clone());
+            debug_assert!(fits);
+        }
+        Box::new(chosen)
+    }
     fn as_any(&self) -> &dyn Any {
         self
     }
@@ -497,6 +509,9 @@ impl<T: Num> Group<T> for Gated<T> {
     }
     fn wiring(&self, index: usize) -> &Wiring {
         self.group.wiring(index)
+    }
+    fn select(&self, members: &[usize]) -> Box<dyn Group<T>> {
+        Box::new(Self { group: self.group.select(members), gates: self.gates.clone() })
     }
     fn gates(&self) -> &[u32] {
         &self.gates

@@ -234,6 +234,25 @@ impl<'a> Recorder<'a> {
         self.failure.take()
     }
 
+    /// Takes a row that was read elsewhere: time, then the values; all of them finite.
+    pub fn take_row(&mut self, row: &[f64]) {
+        if let Some(sink) = &mut self.sink
+            && self.failure.is_none()
+            && let Err(error) = sink.row(row)
+        {
+            self.failure = Some(error);
+        }
+        if self.in_memory {
+            let kept = self.used..self.used + self.columns.width;
+            if self.rows.len() < kept.end {
+                self.rows.resize(kept.end, 0.0);
+            }
+            self.rows[kept].copy_from_slice(row);
+            self.used += self.columns.width;
+        }
+        self.recorded += 1;
+    }
+
     /// Records a row; false when it holds something that is not a number, which is not recorded.
     pub fn record(&mut self, time: f64, state: &State<f64>) -> bool {
         // Kept rows are written where they stay.

@@ -674,6 +674,20 @@ codes! {
         cure: "Partition the circuit again with `fluxline partition`.",
     }
 
+    BadCosts "F1502" Error {
+        title: "file of costs is wrong",
+        means: "A file that says what a step of each component type costs, and what exchange between parts costs, cannot be used.",
+        cause: "It was edited by hand: a time without a unit, a missing section, or a type that the circuit has and the file does not.",
+        cure: "Leave `--costs` out to measure this machine, and begin from the file that is then kept.",
+    }
+
+    BadGroup "F1503" Error {
+        title: "group without components",
+        means: "A group of components that should stay together names none, or only one, of the circuit.",
+        cause: "A name is misspelled, or lacks the name of the sub-circuit before it.",
+        cure: "Give names or patterns of at least two components, separated by commas: `--groups \"pump, relief*\"`.",
+    }
+
     UnusedParameter "W0101" Warning {
         title: "parameter not used",
         means: "A parameter is declared, but nothing depends on it. Changing it changes nothing.",

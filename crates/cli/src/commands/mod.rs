@@ -8,8 +8,10 @@ mod convert;
 mod describe;
 mod explain;
 mod export;
+mod generate;
 mod list;
 mod new;
+mod partition;
 mod plot;
 mod reproduce;
 mod run;
@@ -48,6 +50,8 @@ pub fn main() -> ExitCode {
         Command::Bench(args) => bench::run(&console, &args),
         Command::Sweep(args) => sweep::run(&console, &args),
         Command::Export(args) => export::run(&console, &args),
+        Command::Partition(args) => partition::run(&console, &args),
+        Command::Generate(args) => generate::run(&console, &args),
         Command::Reproduce(args) => reproduce::run(&console, &args),
     };
     ExitCode::from(code)

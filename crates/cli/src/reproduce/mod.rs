@@ -2,6 +2,7 @@
 
 mod filters;
 mod lumped;
+mod mapping;
 mod mass_spring;
 mod relief_line;
 
@@ -136,6 +137,7 @@ pub const CASES: &[Case] = &[
     lumped::run_off::CASE,
     lumped::flow_control_valve::CASE,
     lumped::stiffness::CASE,
+    mapping::CASE,
 ];
 
 /// A circuit built by a case is wrong: the component library has changed under it.
