@@ -6,6 +6,7 @@ mod compare_solvers;
 mod failures;
 mod hopsan;
 mod partition;
+mod parallel;
 mod plots;
 mod results;
 mod solvers;
