@@ -461,6 +461,14 @@ impl<T: Num> Deref for Phase<T> {
     }
 }
 
+impl<'p, T: Num> IntoIterator for &'p Phase<T> {
+    type Item = &'p Box<dyn Group<T>>;
+    type IntoIter = std::slice::Iter<'p, Box<dyn Group<T>>>;
+    fn into_iter(self) -> Self::IntoIter {
+        self.groups.iter()
+    }
+}
+
 impl<T: Num> Phase<T> {
     /// All groups.
     #[inline(always)]
@@ -983,7 +991,9 @@ mod tests {
     #[test]
     #[should_panic(expected = "a state of another plan")]
     fn a_phase_refuses_a_state_that_is_too_small() {
-        Phase::from(vec![Box::new(pair()) as Box<dyn Group<f64>>]).all().step(&mut state(2), &CLOCK);
+        Phase::from(vec![Box::new(pair()) as Box<dyn Group<f64>>])
+            .all()
+            .step(&mut state(2), &CLOCK);
     }
 
     #[test]

@@ -18,7 +18,6 @@ use fluxline_core::plan::Plan;
 use fluxline_core::recorder::{Recorder, Sampling};
 use fluxline_core::run;
 use fluxline_core::state::State;
-use fluxline_core::step::Arena;
 use fluxline_diagnostics::{Code, Diagnostic, Diagnostics, SourceId, SourceMap, Span};
 use fluxline_units::{Dimension, Quantity};
 use std::collections::BTreeMap;
@@ -362,7 +361,7 @@ fn measure_group(group: &dyn Group<f64>, state: &State<f64>, dt: f64) -> f64 {
         for _ in 0..repeats {
             tick += 1;
             let clock = Clock { time: state.time, dt, tick };
-            group.step(&mut Arena::new(&mut scratch, &clock));
+            group.step(&mut scratch, &clock);
         }
         let spent = stretch.elapsed();
         least = least.min(spent.as_secs_f64() * 1e9 / f64::from(repeats));
