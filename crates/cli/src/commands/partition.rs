@@ -35,7 +35,6 @@ const SHOWN: usize = 64;
 struct Found {
     components: usize,
     tasks: usize,
-    lines: f64,
     costs: Costs,
     origin: String,
     /// Time of a step as the engine takes it now, ns.
@@ -111,7 +110,6 @@ fn find(args: &Arguments, plan: &Plan) -> Result<Found, Failure> {
     Ok(Found {
         components: tasks.components.len(),
         tasks: tasks.graph.len(),
-        lines: tasks.components.edges().map(|(_, _, lines)| lines.floor()).sum(),
         measured: cost::measure_step(plan),
         curve: predict::curve(&tasks, &links, &counts, args.seed),
         costs,
