@@ -12,10 +12,13 @@ mod generate;
 mod list;
 mod new;
 mod partition;
+mod identify;
+mod optimise;
 mod plot;
 mod reproduce;
 mod run;
 mod stiffness;
+mod study;
 mod sweep;
 mod validate;
 
@@ -52,6 +55,8 @@ pub fn main() -> ExitCode {
         Command::Export(args) => export::run(&console, &args),
         Command::Partition(args) => partition::run(&console, &args),
         Command::Generate(args) => generate::run(&console, &args),
+        Command::Optimise(args) => optimise::run(&console, &args),
+        Command::Identify(args) => identify::run(&console, &args),
         Command::Reproduce(args) => reproduce::run(&console, &args),
     };
     ExitCode::from(code)
