@@ -55,6 +55,7 @@ fn sides(convention: Convention, domain: Domain) -> (&'static [usize], &'static 
 
 /// Members of a group in lanes.
 struct Batch {
+    members: usize,
     group: Box<dyn LaneGroup<WIDTH>>,
     lanes: State<Wide>,
     /// Numbers of bonds that others write.
@@ -144,6 +145,15 @@ impl<'p> Batches<'p> {
     /// Arranges a circuit; `None` where nothing can be computed side by side, or where that is not
     /// faster, which is tried out: the bits are the same.
     pub fn of(plan: &'p Plan) -> Option<Self> {
+        Self::arranged(plan, true)
+    }
+
+    /// The same, also where it is slower: for tests.
+    pub fn wherever_possible(plan: &'p Plan) -> Option<Self> {
+        Self::arranged(plan, false)
+    }
+
+    fn arranged(plan: &'p Plan, must_pay: bool) -> Option<Self> {
         let instructions = Eight::all().pop()?;
         let [main] = &plan.rates[..] else { return None };
         if plan.thermal.is_some() {
@@ -153,7 +163,7 @@ impl<'p> Batches<'p> {
         if largest.map(|group| group.len()).max()? < WIDTH {
             return None;
         }
-        let around = Around::of(plan);
+        let around = Around::of(plan, must_pay);
         let phases = [&main.s, &main.c, &main.q].map(|phase| {
             let mut turns = Vec::new();
             for group in phase.iter() {
@@ -169,6 +179,21 @@ impl<'p> Batches<'p> {
             before: plan.initial.clone(),
             is_refuted: false,
         })
+    }
+
+    /// Whether a type was found to write more than its side of a line, so that all are computed one
+    /// by one.
+    pub fn is_refuted(&self) -> bool {
+        self.is_refuted
+    }
+
+    /// How many components are computed side by side.
+    pub fn members(&self) -> usize {
+        let count = |turn: &Turn| match turn {
+            Turn::Alone(_) => 0,
+            Turn::Together(batch) => batch.members,
+        };
+        self.phases.iter().flatten().map(count).sum()
     }
 
     /// Takes steps, as [`crate::engine::step`] does.
@@ -253,10 +278,12 @@ struct Around<'p> {
     driven: HashSet<u32>,
     /// States that the verdict looks at in every step.
     watched: HashSet<u32>,
+    /// Only what is faster goes into lanes.
+    must_pay: bool,
 }
 
 impl<'p> Around<'p> {
-    fn of(plan: &'p Plan) -> Self {
+    fn of(plan: &'p Plan, must_pay: bool) -> Self {
         let mut users = vec![[0u8; 2]; plan.blank.bonds.len()];
         let mut domains = vec![Domain::Hydraulic; users.len()];
         let mut driven = HashSet::new();
@@ -290,7 +317,7 @@ impl<'p> Around<'p> {
                 watched.insert(state);
             }
         }
-        Self { plan, users, domains, driven, watched }
+        Self { plan, users, domains, driven, watched, must_pay }
     }
 
     /// Puts the members of a group into lanes where they fit and where that is faster.
@@ -312,14 +339,14 @@ impl<'p> Around<'p> {
         let mut rest = Vec::new();
         for ((_, block), members) in shapes {
             let fits = members.len() >= WIDTH && block <= LONGEST_BLOCK;
-            let batch =
-                fits.then(|| self.batch(group, &members, &packing, instructions)).flatten();
+            let batch = fits.then(|| self.batch(group, &members, &packing, instructions)).flatten();
             match batch {
                 Some(batch) => batches.push(batch),
                 None => rest.extend(members),
             }
         }
-        if batches.is_empty() || !self.pays(group, &mut batches, instructions) {
+        let pays = !self.must_pay || self.pays(group, &mut batches, instructions);
+        if batches.is_empty() || !pays {
             return alone(turns);
         }
         turns.extend(batches.into_iter().map(|batch| Turn::Together(Box::new(batch))));
@@ -343,9 +370,8 @@ impl<'p> Around<'p> {
         };
         (0..group.len()).all(|member| {
             let wiring = group.wiring(member);
-            let has_its_lines = side.is_none_or(|side| {
-                wiring.ports().all(|bond| self.users[bond as usize][side] == 1)
-            });
+            let has_its_lines = side
+                .is_none_or(|side| wiring.ports().all(|bond| self.users[bond as usize][side] == 1));
             let block = wiring.block();
             has_its_lines
                 && wiring.inputs().iter().all(|input| !written.contains(input))
@@ -368,9 +394,8 @@ impl<'p> Around<'p> {
         let block = first.block().len();
         let count = members.len().div_ceil(WIDTH);
         // The last batch repeats its last member where lanes are left.
-        let member = |batch: usize, lane: usize| {
-            members[(batch * WIDTH + lane).min(members.len() - 1)]
-        };
+        let member =
+            |batch: usize, lane: usize| members[(batch * WIDTH + lane).min(members.len() - 1)];
         let of_lane = |lane: usize| {
             let wirings: Vec<(usize, Wiring)> = (0..count)
                 .map(|batch| {
@@ -393,6 +418,7 @@ impl<'p> Around<'p> {
             std::array::from_fn(|lane| group.wiring(member(batch, lane)))
         };
         let mut batch = Batch {
+            members: members.len(),
             group: packed,
             lanes: State {
                 bonds: vec![Bond::at_rest(Wide::zero()); count * ports],

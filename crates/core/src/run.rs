@@ -1,5 +1,6 @@
 //! A run: steps, samples, checks, and an end that is told.
 
+use crate::batches::Batches;
 use crate::engine::{self, Offence};
 use crate::monitor::{Tally, Verdict};
 use crate::plan::Plan;
@@ -117,6 +118,8 @@ pub fn run(
     mut go_on: impl FnMut(Progress) -> bool,
 ) -> Outcome {
     let mut tally = Tally::new(plan, state, watch);
+    // Circuits with many components of one type.
+    let mut batches = Batches::of(plan);
     let mut good = state.clone();
     let mut ended = Ended::Done;
     let time_of = |step: u64| plan.start + step as f64 * plan.step;
@@ -130,8 +133,13 @@ pub fn run(
         let mut is_sound = true;
         while state.step < end {
             let pause = sample.min(end);
-            while state.step < pause {
-                engine::step(plan, state, &mut tally, false);
+            match &mut batches {
+                Some(batches) => batches.advance(state, &mut tally, pause - state.step),
+                None => {
+                    while state.step < pause {
+                        engine::step(plan, state, &mut tally, false);
+                    }
+                }
             }
             if state.step == sample {
                 is_sound = recorder.record(time_of(state.step), state);

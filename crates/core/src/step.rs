@@ -93,8 +93,7 @@ impl<const N: usize> Wires<N> {
         for (lane, places) in &self.wires {
             // SAFETY: `push` has counted all places into the reach, which was just checked.
             unsafe {
-                let value =
-                    std::array::from_fn(|i| *from.get_unchecked(places[i] as usize));
+                let value = std::array::from_fn(|i| *from.get_unchecked(places[i] as usize));
                 *into.get_unchecked_mut(*lane as usize) = Lanes(value);
             }
         }
@@ -1072,7 +1071,9 @@ mod tests {
     #[test]
     #[should_panic(expected = "a state of another plan")]
     fn a_phase_refuses_a_state_that_is_too_small() {
-        Phase::from(vec![Box::new(pair()) as Box<dyn Group<f64>>]).all().step(&mut state(2), &CLOCK);
+        Phase::from(vec![Box::new(pair()) as Box<dyn Group<f64>>])
+            .all()
+            .step(&mut state(2), &CLOCK);
     }
 
     #[test]

@@ -2,9 +2,7 @@
 
 use super::chamber::{Chamber, Floor, Piston, equivalent_mass};
 use crate::blocks::{End, FirstOrder, SecondOrder, limit};
-use fluxline_core::component::{
-    BalanceRole, ComponentType, Environment, Physics, Refusal, Step,
-};
+use fluxline_core::component::{BalanceRole, ComponentType, Environment, Physics, Refusal, Step};
 use fluxline_core::number::{Mask, Num};
 use fluxline_core::{Constants, component};
 
@@ -570,24 +568,14 @@ macro_rules! two_chambers {
     };
 }
 
-two_chambers!(
-    CylinderC,
-    [area_1 = AREA_1, area_2 = AREA_2],
-    Floor::Nowhere,
-    |cylinder, io| {
-        let leak = cylinder.step(io, T::zero(), true);
-        io.set_output(Self::LEAK, leak);
-    }
-);
-two_chambers!(
-    SymmetricCylinderC,
-    [area = AREA, area = AREA],
-    Floor::Nowhere,
-    |cylinder, io| {
-        let leak = cylinder.step(io, T::zero(), true);
-        io.set_output(Self::LEAK, leak);
-    }
-);
+two_chambers!(CylinderC, [area_1 = AREA_1, area_2 = AREA_2], Floor::Nowhere, |cylinder, io| {
+    let leak = cylinder.step(io, T::zero(), true);
+    io.set_output(Self::LEAK, leak);
+});
+two_chambers!(SymmetricCylinderC, [area = AREA, area = AREA], Floor::Nowhere, |cylinder, io| {
+    let leak = cylinder.step(io, T::zero(), true);
+    io.set_output(Self::LEAK, leak);
+});
 two_chambers!(
     SpringLoadedPistonC,
     [area_1 = AREA_1, area_2 = AREA_2],

@@ -44,8 +44,7 @@ pub struct Edges<T> {
 
 impl Edges<f64> {
     /// Nothing is known.
-    pub(super) const UNKNOWN: Self =
-        Self { are_constant: false, gains: [0.0; 4], laps: [0.0; 4] };
+    pub(super) const UNKNOWN: Self = Self { are_constant: false, gains: [0.0; 4], laps: [0.0; 4] };
 }
 
 /// Which way a spool can move from 0.
@@ -130,8 +129,7 @@ pub(super) fn pass<T: Num, const PORTS: usize, const EDGES: usize>(
         through[i] = turbulent(conductance, ends[from], ends[to]);
     }
     let mut flows: [T; PORTS] = out_of_ports(edges, through);
-    let dry: [T::Mask; PORTS] =
-        std::array::from_fn(|i| ends[i].effort(flows[i]).lt(T::zero()));
+    let dry: [T::Mask; PORTS] = std::array::from_fn(|i| ends[i].effort(flows[i]).lt(T::zero()));
     let mut any = dry[0];
     for port_is in &dry[1..] {
         any = any | *port_is;
