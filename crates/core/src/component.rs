@@ -242,6 +242,10 @@ pub trait Physics: Declared {
         &[]
     }
 
+    /// A long chain of roots and divisions: it is begun before the others of its phase, which a
+    /// processor computes while it waits.
+    const BEGINS_EARLY: bool = false;
+
     /// Inputs whose present value the outputs do not need: where a signal loop may be opened.
     const NO_FEEDTHROUGH: &'static [usize] = &[];
 
@@ -359,6 +363,12 @@ pub trait Group<T: Num>: Send + Sync {
     fn wiring(&self, index: usize) -> &Wiring;
     /// A group of some of them, wired to the same places: for parts of a circuit.
     fn select(&self, members: &[usize]) -> Box<dyn Group<T>>;
+    /// Some of them in another state; `None` when a wiring is that of another type.
+    fn rewired(&self, members: Vec<(usize, Wiring)>) -> Option<Box<dyn Group<T>>>;
+    /// How they are stepped side by side, where that is compiled.
+    fn packing(&self) -> Option<Packing> {
+        None
+    }
     /// Signals that must be positive for them to be stepped.
     fn gates(&self) -> &[u32] {
         &[]
@@ -466,6 +476,20 @@ impl<M: Physics, T: Num> Group<T> for GroupOf<M, T> {
         }
         Box::new(chosen)
     }
+    fn rewired(&self, members: Vec<(usize, Wiring)>) -> Option<Box<dyn Group<T>>> {
+        let mut group = Self::default();
+        for (index, wiring) in members {
+            let constants = M::lift(self.members.constants().get(index)?, &mut |x: T| x);
+            if !group.push(constants, wiring) {
+                return None;
+            }
+        }
+        Some(Box::new(group))
+    }
+    #[cfg(feature = "lanes")]
+    fn packing(&self) -> Option<Packing> {
+        Some(Packing::of::<M>())
+    }
     fn as_any(&self) -> &dyn Any {
         self
     }
@@ -512,6 +536,10 @@ impl<T: Num> Group<T> for Gated<T> {
     }
     fn select(&self, members: &[usize]) -> Box<dyn Group<T>> {
         Box::new(Self { group: self.group.select(members), gates: self.gates.clone() })
+    }
+    fn rewired(&self, members: Vec<(usize, Wiring)>) -> Option<Box<dyn Group<T>>> {
+        let group = self.group.rewired(members)?;
+        Some(Box::new(Self { group, gates: self.gates.clone() }))
     }
     fn gates(&self) -> &[u32] {
         &self.gates
@@ -583,6 +611,8 @@ pub trait Prepared: Send {
     fn role(&self) -> BalanceRole;
     /// See [`Physics::chambers`].
     fn chambers(&self) -> &'static [(usize, usize)];
+    /// See [`Physics::BEGINS_EARLY`].
+    fn begins_early(&self) -> bool;
     /// See [`Physics::NO_FEEDTHROUGH`].
     fn no_feedthrough(&self) -> &'static [usize];
     /// Its causality.
@@ -624,6 +654,9 @@ impl<M: Physics> Prepared for Ready<M> {
     }
     fn chambers(&self) -> &'static [(usize, usize)] {
         self.constants.as_ref().map_or(&[], M::chambers)
+    }
+    fn begins_early(&self) -> bool {
+        M::BEGINS_EARLY
     }
     fn no_feedthrough(&self) -> &'static [usize] {
         M::NO_FEEDTHROUGH

@@ -1,5 +1,6 @@
 //! A run: steps, samples, checks, and an end that is told.
 
+use crate::batches::Batches;
 use crate::engine::{self, Offence};
 use crate::monitor::{Tally, Verdict};
 use crate::plan::Plan;
@@ -129,6 +130,15 @@ impl Stepper for ByEngine {
     fn end(&mut self, _: &Plan, _: &mut Tally) {}
 }
 
+/// Circuits with many components of one type.
+impl Stepper for Batches<'_> {
+    fn begin(&mut self, _: &Plan, _: &State<f64>, _: &Tally) {}
+    fn advance(&mut self, _: &Plan, state: &mut State<f64>, tally: &mut Tally, steps: u64) {
+        Batches::advance(self, state, tally, steps);
+    }
+    fn end(&mut self, _: &Plan, _: &mut Tally) {}
+}
+
 /// Runs from `state` until step `steps`, counted from the start of the circuit's time.
 ///
 /// `go_on` is called now and then and stops the run when it returns false. The step loop itself
@@ -141,7 +151,10 @@ pub fn run(
     watch: bool,
     go_on: impl FnMut(Progress) -> bool,
 ) -> Outcome {
-    run_by(&mut ByEngine, plan, state, steps, recorder, watch, go_on)
+    match Batches::of(plan) {
+        Some(mut batches) => run_by(&mut batches, plan, state, steps, recorder, watch, go_on),
+        None => run_by(&mut ByEngine, plan, state, steps, recorder, watch, go_on),
+    }
 }
 
 /// The same with another stepper.
@@ -178,7 +191,10 @@ pub fn run_on(
     tally: &mut Tally,
     go_on: &mut dyn FnMut(Progress) -> bool,
 ) -> Ended {
-    go_on_by(&mut ByEngine, plan, state, steps, recorder, tally, go_on)
+    match Batches::of(plan) {
+        Some(mut batches) => go_on_by(&mut batches, plan, state, steps, recorder, tally, go_on),
+        None => go_on_by(&mut ByEngine, plan, state, steps, recorder, tally, go_on),
+    }
 }
 
 fn go_on_by(

@@ -775,7 +775,9 @@ fn assemble(
     let mut phases: Vec<[Vec<Box<dyn Group<f64>>>; 3]> =
         groups.iter().map(|_| Default::default()).collect();
     let mut sequence: Vec<usize> = (0..instances.len()).collect();
-    sequence.sort_by_key(|&i| (order[i], instances[i].declaration().name, i));
+    sequence.sort_by_key(|&i| {
+        (order[i], !prepared[i].begins_early(), instances[i].declaration().name, i)
+    });
     let mut prepared: Vec<Option<Box<dyn Prepared>>> = prepared.into_iter().map(Some).collect();
     for i in sequence {
         let Some(mut ready) = prepared[i].take() else {

@@ -460,8 +460,11 @@ impl<T: Num> TwoChambers<T> {
         let (rod, dt) = (self.rod(), io.dt);
         let (x, v) = (io.displacement(rod), io.flow(rod));
         let [one, two] = self.chambers;
-        let leak = self.leakage * (one.leakage_wave(io) - two.leakage_wave(io))
-            / (self.leakage * (one.impedance(io) + two.impedance(io)) + 1.0);
+        let mut leak = self.leakage * (one.leakage_wave(io) - two.leakage_wave(io));
+        // Nobody waits for a division where nothing leaks.
+        if (self.leakage.gt(T::zero()) | self.leakage.lt(T::zero())).any() {
+            leak = leak / (self.leakage * (one.impedance(io) + two.impedance(io)) + 1.0);
+        }
         let mass = equivalent_mass(io, rod);
         let z = self.piston.impedances(&self.chambers, x, mass, dt);
         let [displaced_1, displaced_2] = self.piston.displaced(v);

@@ -265,8 +265,10 @@ impl Physics for PumpPiston {
         let piston = Self::piston(io, io.input(Self::VOLUME) + half);
         let (x, v) = (io.displacement(Self::ROD), io.flow(Self::ROD));
         let leakage = io.input(Self::LEAKAGE);
-        let leak = leakage * Self::CHAMBER.leakage_wave(io)
-            / (leakage * Self::CHAMBER.impedance(io) + 1.0);
+        let mut leak = leakage * Self::CHAMBER.leakage_wave(io);
+        if (leakage.gt(T::zero()) | leakage.lt(T::zero())).any() {
+            leak = leak / (leakage * Self::CHAMBER.impedance(io) + 1.0);
+        }
         let z = piston.impedances(&[Self::CHAMBER], x, io.dry(Self::ROD), io.dt);
         let wave = Self::CHAMBER.step(io, z[0], piston.displaced(v)[0], -leak);
         let wave = piston.force([wave]) + io.input(Self::SPRING_FORCE);

@@ -225,6 +225,7 @@ macro_rules! opened_by {
     ($valve:ident, $lag:expr, $excess:expr) => {
         impl Physics for $valve {
             const HAS_LAW: bool = false;
+            const BEGINS_EARLY: bool = true;
 
             fn prepare(&self, _: &Environment) -> Result<PressureSpool<f64>, Refusal> {
                 let nominal = (self.nominal_flow, NOMINAL_PRESSURE);
