@@ -393,9 +393,7 @@ impl Session {
             Engine::Fixed(plan) => {
                 let recorder = &mut recorder;
                 let outcome = match &mut fused {
-                    Some(code) => {
-                        run::run_by(code, plan, &mut state, steps, recorder, true, go_on)
-                    }
+                    Some(code) => run::run_by(code, plan, &mut state, steps, recorder, true, go_on),
                     None => run::run(plan, &mut state, steps, recorder, true, go_on),
                 };
                 (outcome, None, None)

@@ -17,12 +17,8 @@ use crate::trace::{self, Followed, Node, Op, Probe, Trace, Tree, Width};
 
 /// Computes one member of a group on the tape; false when the group is of another type. Constants
 /// become numbers of the tape by the function, in order.
-pub type Follow = fn(
-    &dyn Group<f64>,
-    usize,
-    &mut dyn FnMut(f64) -> Trace,
-    (&mut State<Trace>, Clock),
-) -> bool;
+pub type Follow =
+    fn(&dyn Group<f64>, usize, &mut dyn FnMut(f64) -> Trace, (&mut State<Trace>, Clock)) -> bool;
 
 /// [`Follow`] for component type `M`.
 #[cfg_attr(not(feature = "fused"), expect(dead_code, reason = "for every type, where asked for"))]
@@ -477,12 +473,7 @@ impl<'a> Walk<'a> {
         let kept = if is_long { declared as u32 } else { entry.block };
         slots.extend((entry.states..entry.states + kept).map(|i| states + i));
         let read: Vec<u32> = entry.inputs.iter().map(|&i| signals + i).collect();
-        let part = Part::Component {
-            component,
-            phase,
-            group: at as u32,
-            member: member as u32,
-        };
+        let part = Part::Component { component, phase, group: at as u32, member: member as u32 };
         let follow = self.registry.get(entry.declaration.name).and_then(|kind| kind.follow);
         let dt = self.moments[moment as usize].dt;
         let gates = group.gates();
@@ -503,9 +494,9 @@ impl<'a> Walk<'a> {
         let layout = self.layout;
         let step = &mut |state: &mut State<Trace>, probe: Probe| {
             let zero = Trace::zero();
-            let open = gates.iter().fold(zero.le(zero), |open, &gate| {
-                open & state.signals[gate as usize].gt(zero)
-            });
+            let open = gates
+                .iter()
+                .fold(zero.le(zero), |open, &gate| open & state.signals[gate as usize].gt(zero));
             if !open.any() {
                 return true;
             }
@@ -594,8 +585,7 @@ impl<'a> Walk<'a> {
             Moment { sub, dt, .. } => self.begin + f64::from(sub + 1) * dt,
         };
         let time = (moment, expected);
-        let found =
-            trace::explore(time, self.wanted.paths, !self.wanted.with_engine, &mut compute);
+        let found = trace::explore(time, self.wanted.paths, !self.wanted.with_engine, &mut compute);
         trace::allow(usize::MAX);
         for (&slot, &value) in slots.iter().zip(&before) {
             set(state, layout, slot, value);
@@ -614,8 +604,7 @@ impl<'a> Walk<'a> {
             return self.leave(part, component, why, moment, slots, read);
         }
         // Where all paths agree, the number is the node itself.
-        let first: Vec<Node> =
-            tree.leaves().first().map_or(Vec::new(), |end| end.result.0.clone());
+        let first: Vec<Node> = tree.leaves().first().map_or(Vec::new(), |end| end.result.0.clone());
         let is_closed = tree.is_closed();
         let differs: Vec<usize> = (0..slots.len())
             .filter(|&i| {

@@ -93,8 +93,15 @@ impl Op {
         use Op::{Add, And, Call, Div, Less, LessEqual, Mul, Neg, Not, Or, Power, Select, Sub};
         let (a, b, c) = match self {
             Neg(a) | Call(_, a) | Not(a) => (Some(a), None, None),
-            Add(a, b) | Sub(a, b) | Mul(a, b) | Div(a, b) | Power(a, b) | Less(a, b)
-            | LessEqual(a, b) | And(a, b) | Or(a, b) => (Some(a), Some(b), None),
+            Add(a, b)
+            | Sub(a, b)
+            | Mul(a, b)
+            | Div(a, b)
+            | Power(a, b)
+            | Less(a, b)
+            | LessEqual(a, b)
+            | And(a, b)
+            | Or(a, b) => (Some(a), Some(b), None),
             Select(a, b, c) => (Some(a), Some(b), Some(c)),
             _ => (None, None, None),
         };
@@ -1055,7 +1062,9 @@ mod tests {
         // So is who wants a value that is not there yet.
         assert!(explore(time, 9, false, &mut |_| x * x.first()).is_err());
         assert!(explore(time, 9, false, &mut |_| x.apply(|x| (x.asin(), 0.0))).is_err());
-        assert!(explore(time, 9, false, &mut |_| Trace::of(0.5).apply(|x| (x.asin(), 0.0))).is_ok());
+        assert!(
+            explore(time, 9, false, &mut |_| Trace::of(0.5).apply(|x| (x.asin(), 0.0))).is_ok()
+        );
     }
 
     #[test]

@@ -86,12 +86,7 @@ pub fn may_pay_for_variants(runs: usize, steps: u64, components: usize) -> bool 
 }
 
 /// Whether it is worth compiling, once it is written.
-pub fn pays_for_variants(
-    source: &LaneSource,
-    runs: usize,
-    steps: u64,
-    components: usize,
-) -> bool {
+pub fn pays_for_variants(source: &LaneSource, runs: usize, steps: u64, components: usize) -> bool {
     let cost = COMPILER_STARTS + PER_STATEMENT_IN_LANES * source.statements as f64;
     source.statements <= MOST_STATEMENTS
         && (gain_of_variants(runs, steps, components) > cost

@@ -91,7 +91,8 @@ pub fn cache() -> PathBuf {
 /// What the processor calls itself and can do: code made for one may not run on another.
 fn processor() -> String {
     let text = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
-    let line = |name: &str| text.lines().find(|line| line.starts_with(name)).unwrap_or("").to_owned();
+    let line =
+        |name: &str| text.lines().find(|line| line.starts_with(name)).unwrap_or("").to_owned();
     format!("{} {}", line("model name"), line("flags"))
 }
 
@@ -140,7 +141,8 @@ pub fn make(code: &str) -> Result<Made, NotCompiled> {
             .map_err(|e| file(&compiler, e))?;
         if !output.status.success() {
             let said = String::from_utf8_lossy(&output.stderr);
-            let first = said.lines().find(|line| line.contains("error")).unwrap_or("no reason given");
+            let first =
+                said.lines().find(|line| line.contains("error")).unwrap_or("no reason given");
             return Err(NotCompiled::Refused(first.to_owned()));
         }
         let path = folder.join(format!("{name}.so"));

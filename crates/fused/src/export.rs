@@ -70,8 +70,7 @@ struct Parts {
 
 impl Export<'_> {
     fn parts(&self, language: Language) -> Result<Parts, Vec<Obstacle>> {
-        let wanted =
-            Wanted { watch: false, width: Width::One, with_engine: false, paths: PATHS };
+        let wanted = Wanted { watch: false, width: Width::One, with_engine: false, paths: PATHS };
         let program = program(self.plan, self.registry, self.start, wanted, &|_| false)?;
         let (times, ticks) = crate::frame::moments(&program.moments);
         let comment = |unit: &Unit| match unit.part {

@@ -5,8 +5,8 @@
 //! before it is run.
 
 use crate::compiler::{self, Made, NotCompiled};
-use crate::library::Code;
 use crate::frame::{frame, moments};
+use crate::library::Code;
 use crate::text::{self, Language, Style};
 use fluxline_core::circuit::Registry;
 use fluxline_core::lanes::are_alike;

@@ -169,7 +169,8 @@ impl<'a> Writer<'a> {
         for unit in &self.program.units {
             of_tree(&unit.tree, &mut roots);
             if !unit.tree.is_closed() {
-                let before = unit.reach.iter().filter(|&&(slot, node)| !self.is_load_of(node, slot));
+                let before =
+                    unit.reach.iter().filter(|&&(slot, node)| !self.is_load_of(node, slot));
                 roots.extend(before.map(|&(_, node)| node));
             }
         }

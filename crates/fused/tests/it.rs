@@ -72,9 +72,9 @@ fn compare(path: &Path, registry: &Registry, most: u64) -> Result<String, String
         .left_to_engine()
         .iter()
         .map(|o| {
-            let name = o.component.map_or("a junction", |c| {
-                plan.variables.entries[c as usize].declaration.name
-            });
+            let name = o
+                .component
+                .map_or("a junction", |c| plan.variables.entries[c as usize].declaration.name);
             format!("{name} ({})", o.why)
         })
         .collect();
@@ -251,10 +251,9 @@ fn variants_in_lanes_give_the_bits_of_single_runs() {
     let mut wrong = Vec::new();
     for path in paths {
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        for found in [
-            compare_lanes::<4>(&path, &registry, 3000),
-            compare_lanes::<8>(&path, &registry, 3000),
-        ] {
+        for found in
+            [compare_lanes::<4>(&path, &registry, 3000), compare_lanes::<8>(&path, &registry, 3000)]
+        {
             match found {
                 Ok(seen) => eprintln!("{name}: {seen}"),
                 Err(why) => wrong.push(format!("{name}: {why}")),
@@ -309,7 +308,14 @@ fn exported_c_and_rust_give_the_rows_of_a_run() {
         if let Some(compiler) = compiler::find() {
             let cc = compiler.display().to_string();
             let build = [
-                &cc, "-O1", "-ffp-contract=off", "circuit.c", "circuit_main.c", "-lm", "-o", "program",
+                &cc,
+                "-O1",
+                "-ffp-contract=off",
+                "circuit.c",
+                "circuit_main.c",
+                "-lm",
+                "-o",
+                "program",
             ];
             let build = build.map(|s| s as &str);
             assert_eq!(exported(&export.c().expect("code"), &folder.join("c"), &build), rows);

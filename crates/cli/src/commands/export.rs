@@ -57,7 +57,11 @@ pub(super) fn run(console: &Console, args: &Args) -> u8 {
         true => format!("cc -O2 -ffp-contract=off {name}.c {name}_main.c -lm -o {name}"),
         false => format!("rustc --edition 2021 -O main.rs -o {name}"),
     };
-    console.print(&format!("wrote {}\n\nNext:\n  cd {}\n  {build}\n  ./{name}\n", listed.join(", "), folder.display()));
+    console.print(&format!(
+        "wrote {}\n\nNext:\n  cd {}\n  {build}\n  ./{name}\n",
+        listed.join(", "),
+        folder.display()
+    ));
     0
 }
 
@@ -97,8 +101,10 @@ fn refusal(session: &Session, obstacles: &[Obstacle]) -> Diagnostic {
         None => obstacle.why.to_owned(),
     };
     let first = obstacles.first().map_or(String::new(), tell);
-    let mut problem =
-        Diagnostic::error(Code::NoOwnCode, format!("the circuit cannot be written as code: {first}"));
+    let mut problem = Diagnostic::error(
+        Code::NoOwnCode,
+        format!("the circuit cannot be written as code: {first}"),
+    );
     for other in obstacles.iter().skip(1).take(SHOWN - 1) {
         problem = problem.note(format!("also {}", tell(other)));
     }

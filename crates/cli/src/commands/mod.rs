@@ -8,12 +8,15 @@ mod convert;
 mod describe;
 mod explain;
 mod export;
+mod identify;
 mod list;
 mod new;
+mod optimise;
 mod plot;
 mod reproduce;
 mod run;
 mod stiffness;
+mod study;
 mod sweep;
 mod validate;
 
@@ -48,6 +51,8 @@ pub fn main() -> ExitCode {
         Command::Bench(args) => bench::run(&console, &args),
         Command::Sweep(args) => sweep::run(&console, &args),
         Command::Export(args) => export::run(&console, &args),
+        Command::Optimise(args) => optimise::run(&console, &args),
+        Command::Identify(args) => identify::run(&console, &args),
         Command::Reproduce(args) => reproduce::run(&console, &args),
     };
     ExitCode::from(code)

@@ -4,6 +4,7 @@ mod filters;
 mod lumped;
 mod mass_spring;
 mod relief_line;
+mod study;
 
 use fluxline_core::circuit::Registry;
 use fluxline_diagnostics::Diagnostics;
@@ -136,6 +137,8 @@ pub const CASES: &[Case] = &[
     lumped::run_off::CASE,
     lumped::flow_control_valve::CASE,
     lumped::stiffness::CASE,
+    study::identification_rig::CASE,
+    study::servo_tuning::CASE,
 ];
 
 /// A circuit built by a case is wrong: the component library has changed under it.

@@ -11,5 +11,6 @@ mod solvers;
 mod starter;
 mod states;
 mod stiffness;
+mod studies;
 mod sweep;
 mod verdict;
