@@ -94,6 +94,17 @@ pub trait Num:
         self.apply(|x| crate::table::interpolate(knots, values, x))
     }
 
+    /// One of two computations of the same number: the first wherever the mask holds, and the second,
+    /// which is shorter, where it holds nowhere. The first must be right for all lanes.
+    #[inline(always)]
+    fn where_any(
+        mask: Self::Mask,
+        some: impl FnOnce() -> Self,
+        none: impl FnOnce() -> Self,
+    ) -> Self {
+        if mask.any() { some() } else { none() }
+    }
+
     /// x > y.
     #[inline(always)]
     fn gt(self, other: Self) -> Self::Mask {

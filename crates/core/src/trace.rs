@@ -613,6 +613,19 @@ impl Num for Trace {
     fn select(mask: TraceMask, yes: Self, no: Self) -> Self {
         with(|tape| Self(tape.select(mask.0, yes.0, no.0)))
     }
+    /// Both, and a choice: the way on is the same after it.
+    fn where_any(
+        mask: TraceMask,
+        some: impl FnOnce() -> Self,
+        none: impl FnOnce() -> Self,
+    ) -> Self {
+        let (settled, width) = with(|tape| (tape.settled(mask.0), tape.width));
+        match (settled, width) {
+            (Some(false), _) => none(),
+            (Some(true), _) | (None, Width::Lanes) => some(),
+            (None, Width::One) => Self::select(mask, some(), none()),
+        }
+    }
     /// Which stretch of the curve is chosen by halves, with the numbers of the stretch as constants.
     fn on_curve(self, knots: &[f64], values: &[f64]) -> Self {
         let (count, is_known) = (knots.len(), with(|tape| tape.constant(self.0).is_some()));
@@ -789,9 +802,15 @@ fn follow<R: PartialEq>(
     Ok(first)
 }
 
-/// What it costs to compute both sides of a decision, at most, for there to be none: about what a
-/// processor loses on a wrong guess, in simple operations.
-const CHEAP: u32 = 50;
+/// What it costs to compute both sides of a decision, at most, for there to be none, in simple
+/// operations. A processor guesses how a single run decides and runs ahead; of lanes, one or another
+/// asks for the rare side often enough.
+fn cheap(width: Width) -> u32 {
+    match width {
+        Width::One => 8,
+        Width::Lanes => 50,
+    }
+}
 
 /// What a node costs, in simple operations.
 fn cost(op: Op) -> u32 {
@@ -844,6 +863,7 @@ fn spare_cheap_decisions<R: Results>(
     begin: usize,
     compute: &mut dyn FnMut(Probe) -> R,
 ) {
+    let little = cheap(with(|tape| tape.width));
     let mut judged = HashSet::new();
     while let Ok(path) = follow(&[], time, false, compute) {
         let next = path.0.iter().position(|d| !judged.contains(&(d.mask, d.is_any)));
@@ -859,7 +879,7 @@ fn spare_cheap_decisions<R: Results>(
             (Ok(short), Ok(both)) => {
                 short.1.asked.is_empty()
                     && both.1.asked.is_empty()
-                    && path_cost(both, begin) <= path_cost(short, begin) + CHEAP
+                    && path_cost(both, begin) <= path_cost(short, begin) + little
             }
             _ => false,
         };
@@ -1017,10 +1037,10 @@ mod tests {
         let [x, y] = inputs();
         let mut law = |_: Probe| {
             let low = x.lt(y);
-            if low.any() { Trace::select(low, x.sqrt() / y, y) } else { y }
+            if low.any() { Trace::select(low, x * y, y) } else { y }
         };
         let tree = explore((0, 0.0), 9, false, &mut law).expect("can be followed");
-        let end = Trace::select(x.lt(y), x.sqrt() / y, y);
+        let end = Trace::select(x.lt(y), x * y, y);
         assert_eq!(tree.leaves().len(), 1);
         assert_eq!(tree.leaves()[0].result, end);
     }

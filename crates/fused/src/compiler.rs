@@ -22,6 +22,10 @@ pub const FLAGS: &[&str] = &[
     "-fno-math-errno",
     "-fno-trapping-math",
     "-fno-builtin",
+    // Choices stay branches, which a processor guesses and runs ahead: a choice by arithmetic waits for
+    // both sides, and a step is one long chain of them.
+    "-fno-if-conversion",
+    "-fno-if-conversion2",
     "-fPIC",
     "-shared",
     "-w",

@@ -72,7 +72,7 @@ impl Export<'_> {
     fn parts(&self, language: Language) -> Result<Parts, Vec<Obstacle>> {
         let wanted = Wanted { watch: false, width: Width::One, with_engine: false, paths: PATHS };
         let program = program(self.plan, self.registry, self.start, wanted, &|_| false)?;
-        let (times, ticks) = crate::run::moments(&program.moments);
+        let (times, ticks) = crate::frame::moments(&program.moments);
         let comment = |unit: &Unit| match unit.part {
             Part::Component { component, .. } => {
                 let entry = &self.plan.variables.entries[component as usize];
@@ -209,7 +209,7 @@ double {name}_get(const {name} *model, unsigned output);
                 list_or(all, "{\"\", \"\"}", |v| format!("{{{:?}, {:?}}}", v.name, v.unit))
             );
         }
-        let (begin, end) = crate::run::step_times(self.plan);
+        let (begin, end) = crate::frame::step_times(self.plan);
         let _ = write!(
             source,
             "static const unsigned input_places[] = {{{}}};
@@ -249,8 +249,8 @@ double {name}_get(const {name} *model, unsigned output) {{
     }}
 }}
 
-#define unconverged(faults, component, tick) ((faults)->unconverged++)
-#define stop(faults, component, tick) ((faults)->stopped++)
+#define unconverged(faults, component, tick, lanes) ((faults)->unconverged++)
+#define stop(faults, component, tick, lanes) ((faults)->stopped++)
 
 void {name}_steps({name} *model, unsigned long long steps) {{
     double *const B = model->B, *const S = model->S, *const X = model->X;

@@ -13,6 +13,7 @@
 pub mod choice;
 pub mod compiler;
 pub mod export;
+mod frame;
 pub mod lanes;
 pub mod library;
 pub mod run;

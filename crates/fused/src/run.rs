@@ -1,17 +1,16 @@
 //! Runs stepped by compiled code.
 
 use crate::compiler::{self, Made, NotCompiled};
+use crate::frame::{frame, moments};
 use crate::library::Code;
 use crate::text::{self, Language, Style};
 use fluxline_core::circuit::Registry;
 use fluxline_core::monitor::{Figures, Tally};
 use fluxline_core::plan::Plan;
-use fluxline_core::program::{Moment, Obstacle, Part, Program, Unit, Wanted, program};
+use fluxline_core::program::{Obstacle, Part, Program, Unit, Wanted, program};
 use fluxline_core::run::Stepper;
-use fluxline_core::settings::Convention;
 use fluxline_core::state::State;
 use fluxline_core::trace::Width;
-use std::fmt::Write;
 
 /// Paths that are written out in each unit; what lies beyond is done by the engine.
 const PATHS: usize = 12;
@@ -47,7 +46,7 @@ impl Source {
         let comment = |_: &Unit| None;
         let style = Style { language: Language::C, comment: &comment, times, ticks };
         let text = text::write(&program, &style);
-        let code = frame(plan, &text);
+        let code = frame(plan, &text, 1);
         Ok(Self { program, code, kept: text.kept, statements: text.statements, watch })
     }
 
@@ -72,91 +71,6 @@ impl Source {
         let figures = vec![0.0; self.program.layout.figures as usize];
         Ok(Fused { source: self, code, made, kept, figures })
     }
-}
-
-/// Time and step number of each moment.
-pub(crate) fn moments(moments: &[Moment]) -> (Vec<String>, Vec<String>) {
-    let time = |moment: &Moment| match moment.of {
-        1 if moment.rate == 0 => "end".to_owned(),
-        _ => format!("(begin + {:?} * {:?})", f64::from(moment.sub + 1), moment.dt),
-    };
-    let tick = |moment: &Moment| match moment.of {
-        1 => "tick".to_owned(),
-        n => format!("((tick - 1) * {n} + {})", moment.sub + 1),
-    };
-    (moments.iter().map(time).collect(), moments.iter().map(tick).collect())
-}
-
-/// Begin and end of a step, as the plan has them.
-pub(crate) fn step_times(plan: &Plan) -> (String, String) {
-    let (start, dt) =
-        (text::literal(Language::C, plan.start), text::literal(Language::C, plan.step));
-    match plan.convention {
-        Convention::Fluxline => (
-            format!("{start} + (double)(long long)step * {dt}"),
-            format!("{start} + (double)(long long)(step + 1) * {dt}"),
-        ),
-        Convention::Hopsan => ("time".into(), format!("time + {dt}")),
-    }
-}
-
-/// What every C text begins with.
-pub(crate) const HEAD: &str = "\
-typedef unsigned long long count;
-double exp(double); double log(double); double sin(double); double cos(double);
-double tanh(double); double pow(double, double);
-struct faults {
-    count unconverged, first_step, unconverged_lanes, stopped_lanes;
-    unsigned first_component, stop_requested;
-};
-struct clock { double time; count step, rest; };
-";
-
-const REPORTS: &str = "
-static void unconverged(struct faults *faults, unsigned component, count tick) {
-    faults->unconverged_lanes |= 1;
-    if (faults->unconverged == 0) {
-        faults->first_component = component + 1;
-        faults->first_step = tick;
-    }
-    faults->unconverged++;
-}
-static void stop(struct faults *faults, unsigned component, count tick) {
-    faults->stopped_lanes |= 1;
-    if (faults->stop_requested == 0) faults->stop_requested = component + 1;
-}
-";
-
-fn frame(plan: &Plan, text: &text::Text) -> String {
-    let (begin, end) = step_times(plan);
-    let mut code = String::from(HEAD);
-    code.push_str(REPORTS);
-    let _ = write!(
-        code,
-        "
-void fluxline_prepare(const double *B, const double *S, const double *X, const double *V,
-                      const double *P, double *K) {{
-{}}}
-
-void fluxline_steps(double *B, double *S, double *X, const double *V, double *F, const double *P,
-                    const double *K, struct clock *clock, struct faults *faults, count steps,
-                    void (*engine)(void *, unsigned, double, count), void *context) {{
-    double time = clock->time;
-    count step = clock->step;
-    for (count left = steps; left > 0; left--) {{
-        const count tick = step + clock->rest + 1;
-        const double begin = {begin};
-        const double end = {end};
-{}        step += 1;
-        time = end;
-    }}
-    clock->time = time;
-    clock->step = step;
-}}
-",
-        text.prepare, text.step
-    );
-    code
 }
 
 /// A run's code, compiled.

@@ -517,7 +517,8 @@ impl<'a> Writer<'a> {
                     self.need(mask);
                     format!("{name}(faults, {component}, {tick}, BITS({}));", self.name(mask))
                 }
-                _ => format!("{name}(faults, {component}, {tick});"),
+                Language::C => format!("{name}(faults, {component}, {tick}, 1);"),
+                Language::Rust => format!("{name}(faults, {component}, {tick});"),
             };
             self.line(&text);
         }

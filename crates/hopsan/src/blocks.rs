@@ -222,13 +222,17 @@ impl<T: Num> End<T> {
 #[inline(always)]
 pub fn turbulent<T: Num>(conductance: T, from: End<T>, to: End<T>) -> T {
     // Many edges and valves are closed most of the time: the root and the division are spared.
-    if !(conductance.gt(T::zero()) | conductance.lt(T::zero())).any() {
-        return T::zero().with_sign_of(from.wave - to.wave);
-    }
-    fluxline_core::wave::turbulent_flow(
-        conductance,
-        from.wave - to.wave,
-        from.impedance + to.impedance,
+    let difference = from.wave - to.wave;
+    T::where_any(
+        conductance.gt(T::zero()) | conductance.lt(T::zero()),
+        || {
+            fluxline_core::wave::turbulent_flow(
+                conductance,
+                difference,
+                from.impedance + to.impedance,
+            )
+        },
+        || T::zero().with_sign_of(difference),
     )
 }
 

@@ -9,6 +9,7 @@ mod describe;
 mod explain;
 mod export;
 mod generate;
+mod identify;
 mod list;
 mod new;
 mod partition;
