@@ -617,7 +617,8 @@ impl<'p> View<'p> {
             }
         }
         if let Some(thermal) = &plan.thermal {
-            thermal.step(&mut self.state, plan.step);
+            thermal.pass(&mut self.state);
+            thermal.mix(&mut self.state, plan.step);
             self.load_viscosity();
         }
         self.state.step += 1;
