@@ -50,6 +50,12 @@ pub struct Thermal {
 const LEAST_VOLUME: f64 = 1e-6;
 
 impl Thermal {
+    /// Carries temperature along for one step.
+    pub fn step(&self, state: &mut State<f64>, dt: f64) {
+        self.pass(state);
+        self.mix(state, dt);
+    }
+
     /// What flows through components leaves with another temperature.
     pub fn pass(&self, state: &mut State<f64>) {
         for passage in &self.passages {

@@ -617,8 +617,7 @@ impl<'p> View<'p> {
             }
         }
         if let Some(thermal) = &plan.thermal {
-            thermal.pass(&mut self.state);
-            thermal.mix(&mut self.state, plan.step);
+            thermal.step(&mut self.state, plan.step);
             self.load_viscosity();
         }
         self.state.step += 1;

@@ -4,6 +4,7 @@ mod filters;
 mod lumped;
 mod mapping;
 mod mass_spring;
+mod rare_exchange;
 mod relief_line;
 
 use fluxline_core::circuit::Registry;
@@ -138,6 +139,7 @@ pub const CASES: &[Case] = &[
     lumped::flow_control_valve::CASE,
     lumped::stiffness::CASE,
     mapping::CASE,
+    rare_exchange::CASE,
 ];
 
 /// A circuit built by a case is wrong: the component library has changed under it.
