@@ -68,6 +68,10 @@ pub enum Command {
     Partition(Box<Partition>),
     /// Write a large circuit, to measure with
     Generate(Generate),
+    /// Find the best values of parameters, as a study file asks
+    Optimise(Box<Study>),
+    /// Find the values of parameters with which a circuit follows measured data
+    Identify(Box<Identify>),
     /// Repeat a published case and compare
     Reproduce(Reproduce),
 }
@@ -429,6 +433,55 @@ pub struct Sweep {
     /// No progress
     #[arg(long, short)]
     pub quiet: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct Study {
+    /// The study file
+    #[arg(value_name = "STUDY")]
+    pub file: PathBuf,
+    /// Write a row for each run, in SI units; an interrupted study goes on from it
+    #[arg(long, value_name = "FILE.csv|parquet")]
+    pub out: Option<PathBuf>,
+    /// Write the circuit file with the values that were found
+    #[arg(long, value_name = "FILE.toml")]
+    pub circuit: Option<PathBuf>,
+    /// Write a report with tables and plots
+    #[arg(long, value_name = "FILE.html")]
+    pub report: Option<PathBuf>,
+    /// Begin again, also where an interrupted study could go on
+    #[arg(long)]
+    pub restart: bool,
+    /// Where chance begins, in place of the seed in the file
+    #[arg(long, value_name = "S")]
+    pub seed: Option<u64>,
+    /// Runs at most, in place of the number in the file
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pub evaluations: Option<u64>,
+    /// Set a parameter of all runs: --set "relief.cracking_pressure=140 bar"
+    #[arg(long, value_name = "NAME=VALUE")]
+    pub set: Vec<String>,
+    /// Threads; all cores unless given. Results do not depend on it
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
+    pub threads: Option<u32>,
+    /// Runs side by side in vector registers: auto, 1, 4 or 8. Results do not depend on it
+    #[arg(long, value_name = "N", default_value = "auto", value_parser = ["auto", "1", "4", "8"])]
+    pub lanes: String,
+    /// Print the summary as JSON, and nothing else, on standard output
+    #[arg(long)]
+    pub json: bool,
+    /// No progress
+    #[arg(long, short)]
+    pub quiet: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct Identify {
+    /// Measured data, in place of those that the file names: CSV with units in the header
+    #[arg(long, value_name = "FILE.csv")]
+    pub data: Option<PathBuf>,
+    #[command(flatten)]
+    pub study: Study,
 }
 
 #[derive(Debug, Args)]

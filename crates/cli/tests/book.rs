@@ -410,6 +410,7 @@ fn generate(what: &str) -> String {
         None if what == "hopsan-types" => hopsan_types(),
         None if what == "units" => units(),
         None if what == "domains" => domains(),
+        None if what == "methods" => methods(),
         _ => panic!("nothing generates `{what}`"),
     }
 }
@@ -490,6 +491,27 @@ fn units() -> String {
     for (kind, symbols) in rows {
         let symbols: Vec<String> = symbols.iter().map(|s| format!("`{s}`")).collect();
         writeln!(out, "| {kind} | {} |", symbols.join(", ")).unwrap();
+    }
+    out
+}
+
+/// Methods of optimisation, with their settings.
+fn methods() -> String {
+    let mut out = String::from("| method | what it is | settings |\n|---|---|---|\n");
+    for method in fluxline_optimise::method::METHODS {
+        let setting = |one: &fluxline_optimise::method::Setting| match one.default.is_nan() {
+            true => format!("`{}`: {}", one.name, one.meaning),
+            false => format!("`{}` = {}: {}", one.name, one.default, one.meaning),
+        };
+        let settings: Vec<String> = method.settings.iter().map(setting).collect();
+        let mut what = method.summary.to_owned();
+        if !method.takes_constraints {
+            what.push_str("; no constraints");
+        }
+        if !method.takes_levels {
+            what.push_str("; no levels");
+        }
+        writeln!(out, "| `{}` | {what} | {} |", method.name, settings.join("; ")).unwrap();
     }
     out
 }

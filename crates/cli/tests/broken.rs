@@ -298,6 +298,8 @@ const OTHERWISE: &[(Code, Otherwise)] = &[
         ),
     ),
     (Code::OtherStudy, Test("command::sweep::results_of_another_study_are_not_mixed")),
+    (Code::BadStudy, Test("command::studies::mistakes_in_a_study_are_told_where_they_are")),
+    (Code::BadData, Test("command::studies::mistakes_in_data_are_told")),
     (
         Code::BadPartition,
         Test(

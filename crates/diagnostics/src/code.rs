@@ -660,6 +660,18 @@ codes! {
         cause: "The circuit file or the command has been changed since.",
         cure: "Go back to the former command to finish it, choose another name, or begin again with `--restart`.",
     }
+    BadStudy "F1405" Error {
+        title: "study file does not make a study",
+        means: "Each part of the study file can be read, but together they make no study: nothing is varied, there is nothing to judge runs by, or the method cannot do what is asked of it.",
+        cause: "A missing `[[variable]]` or `[[objective]]`, an empty range, or a method that knows no constraints, no levels or no second objective.",
+        cure: "The message names what is missing or does not fit together, and what would.",
+    }
+    BadData "F1406" Error {
+        title: "measured data do not fit the study",
+        means: "A column that the study names is not in the data file, has another kind of unit than the variable it is compared with, or holds no numbers in the time that is asked for.",
+        cause: "A misspelled name of a column, a header without unit, or times that lie outside the run.",
+        cure: "Write headers as `name [unit]`, with a column `time [s]`, and name the columns in the study file as they are in the data.",
+    }
 
     BadPartition "F1501" Error {
         title: "partition does not fit the circuit",

@@ -9,7 +9,7 @@ mod circuit;
 mod document;
 pub mod results;
 pub mod state_file;
-mod tree;
+pub mod tree;
 
 pub use circuit::Override;
 pub use document::Document;

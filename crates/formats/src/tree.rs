@@ -20,32 +20,45 @@ const MAX_RECOVERED: usize = 4 << 20;
 
 /// A value and its place.
 #[derive(Clone, Debug)]
-pub(crate) struct Item {
+pub struct Item {
+    /// Its place.
     pub at: Span,
+    /// What it is.
     pub value: Val,
 }
 
+/// What stands at a key.
 #[derive(Clone, Debug)]
-pub(crate) enum Val {
+pub enum Val {
+    /// A text.
     Text(String),
+    /// A whole number.
     Integer(i64),
+    /// A number.
     Float(f64),
+    /// `true` or `false`.
     Switch(bool),
+    /// A date, which nothing takes.
     Date,
+    /// A list.
     List(Vec<Item>),
+    /// A table.
     Table(Table),
 }
 
 /// A key and its place.
 #[derive(Clone, Debug)]
-pub(crate) struct Key {
+pub struct Key {
+    /// Its name.
     pub name: String,
+    /// Its place.
     pub at: Span,
 }
 
 /// Entries in the order of the file.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Table {
+pub struct Table {
+    /// Keys and values.
     pub entries: Vec<(Key, Item)>,
 }
 
@@ -88,11 +101,7 @@ impl Item {
 }
 
 /// Reads a file. `None` when the syntax is wrong; all syntax errors are then reported.
-pub(crate) fn parse_document(
-    text: &str,
-    source: SourceId,
-    found: &mut Diagnostics,
-) -> Option<Table> {
+pub fn parse_document(text: &str, source: SourceId, found: &mut Diagnostics) -> Option<Table> {
     on_a_large_stack(|| {
         let (table, errors) = match text.len() <= MAX_RECOVERED {
             true => DeTable::parse_recoverable(text),

@@ -165,6 +165,8 @@ pub struct Wanted {
     pub record: Vec<String>,
     /// So many samples of them.
     pub samples: usize,
+    /// Or at these steps, in rising order.
+    pub steps: Arc<[u64]>,
 }
 
 /// Variants of a circuit.
@@ -718,6 +720,17 @@ pub fn overrides(parameters: &[Parameter], variant: &[f64]) -> Vec<Override> {
     parameters.iter().zip(variant).map(text).collect()
 }
 
+/// The value that a circuit gives to a parameter of a component, by the name that `--set` takes.
+pub fn value_in(circuit: &Circuit, name: &str) -> Option<f64> {
+    let name = name.strip_prefix("components.").unwrap_or(name);
+    let (owner, key) = name.rsplit_once('.')?;
+    let instance = circuit.components.iter().find(|one| one.name == owner)?;
+    match instance.values[instance.declaration().parameter(key)?] {
+        Value::Number(x) => Some(x),
+        _ => None,
+    }
+}
+
 /// A parameter of a component that a name stands for, when the value has arrived there as it is.
 fn find_place(circuit: &Circuit, name: &str, value: f64) -> Option<Place> {
     let name = name.strip_prefix("components.").unwrap_or(name);
@@ -785,6 +798,9 @@ struct Observer<T> {
     meters: Meters<T>,
     slots: Vec<Slot>,
     sampling: Sampling,
+    /// Steps that were asked for, and how many of them are recorded.
+    at: Arc<[u64]>,
+    recorded: usize,
     steps: u64,
     next: u64,
     rows: Vec<(f64, Vec<T>)>,
@@ -792,12 +808,15 @@ struct Observer<T> {
 
 impl<T: Num> Observer<T> {
     fn new(look: &Look, wanted: &Wanted, steps: u64) -> Self {
+        let first = wanted.steps.first().copied().unwrap_or(0);
         Self {
             meters: Meters::new(&look.metrics, steps),
             slots: look.record.iter().map(|variable| variable.slot).collect(),
             sampling: Sampling::Even(wanted.samples.max(2)),
+            at: wanted.steps.clone(),
+            recorded: 0,
             steps,
-            next: if look.record.is_empty() { u64::MAX } else { 0 },
+            next: if look.record.is_empty() { u64::MAX } else { first },
             rows: Vec::new(),
         }
     }
@@ -815,7 +834,9 @@ impl<T: Num> Observer<T> {
     fn record(&mut self, plan: &Plan, state: &State<T>) {
         let time = plan.start + state.step as f64 * plan.step;
         self.rows.push((time, self.slots.iter().map(|slot| slot.read(state)).collect()));
+        self.recorded += 1;
         self.next = match state.step < self.steps {
+            _ if !self.at.is_empty() => self.at.get(self.recorded).copied().unwrap_or(u64::MAX),
             true => self.sampling.next(state.step + 1, self.steps),
             false => u64::MAX,
         };

@@ -7,8 +7,11 @@
 
 pub mod design;
 pub mod ensemble;
+pub mod file;
+pub mod fit;
 pub mod journal;
 pub mod metric;
 pub mod random;
+pub mod search;
 pub mod sobol;
 pub mod vary;

@@ -184,7 +184,7 @@ pub struct Metrics {
 }
 
 fn wrong(text: &str, message: String) -> Diagnostic {
-    Diagnostic::error(Code::BadMetric, message).note(format!("in `--metric \"{text}\"`"))
+    Diagnostic::error(Code::BadMetric, message).note(format!("in the metric `{text}`"))
 }
 
 impl Metrics {

@@ -217,7 +217,7 @@ pub(crate) fn split(text: &str) -> Vec<&str> {
 }
 
 /// A quantity, or an expression of quantities.
-pub(crate) fn quantity(text: &str) -> Result<Quantity, String> {
+pub fn quantity(text: &str) -> Result<Quantity, String> {
     let expression = Expr::parse(text.trim(), &|_| false).map_err(|e| e.to_string())?;
     expression.evaluate(&|_| None).map_err(|e| e.to_string())
 }

@@ -8,13 +8,16 @@ mod convert;
 mod describe;
 mod explain;
 mod generate;
+mod identify;
 mod list;
 mod new;
+mod optimise;
 mod partition;
 mod plot;
 mod reproduce;
 mod run;
 mod stiffness;
+mod study;
 mod sweep;
 mod validate;
 
@@ -50,6 +53,8 @@ pub fn main() -> ExitCode {
         Command::Sweep(args) => sweep::run(&console, &args),
         Command::Partition(args) => partition::run(&console, &args),
         Command::Generate(args) => generate::run(&console, &args),
+        Command::Optimise(args) => optimise::run(&console, &args),
+        Command::Identify(args) => identify::run(&console, &args),
         Command::Reproduce(args) => reproduce::run(&console, &args),
     };
     ExitCode::from(code)

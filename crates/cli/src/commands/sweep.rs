@@ -25,12 +25,26 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 /// The file, read once, with the values that all runs share.
-struct File {
+pub(super) struct File {
     registry: Registry,
     path: PathBuf,
     /// The text of a circuit file; a model of another program is converted each time.
-    text: Option<String>,
-    set: Vec<Override>,
+    pub text: Option<String>,
+    /// Values that all runs share.
+    pub set: Vec<Override>,
+}
+
+impl File {
+    pub fn open(path: &Path, set: Vec<Override>) -> Result<Self, Diagnostic> {
+        let text = match import::is_model(path) {
+            true => None,
+            false => {
+                let text = std::fs::read_to_string(path);
+                Some(text.map_err(|error| fluxline_formats::results::read_problem(path, &error))?)
+            }
+        };
+        Ok(Self { registry: crate::registry(), path: path.to_owned(), text, set })
+    }
 }
 
 impl Model for File {
@@ -122,22 +136,21 @@ pub(super) fn run(console: &Console, args: &Sweep) -> u8 {
             }
         }
     };
-    let text = match import::is_model(&args.file) {
-        true => None,
-        false => match std::fs::read_to_string(&args.file) {
-            Ok(text) => Some(text),
-            Err(error) => {
-                return console.fail(fluxline_formats::results::read_problem(&args.file, &error));
-            }
-        },
+    let file = match File::open(&args.file, set) {
+        Ok(file) => file,
+        Err(problem) => return console.fail(problem),
     };
-    let file = File { registry: crate::registry(), path: args.file.clone(), text, set };
     let parameters: Vec<Parameter> = design
         .vary
         .iter()
         .map(|vary| Parameter { name: vary.name.clone(), dimension: vary.dimension })
         .collect();
-    let wanted = Wanted { metrics: args.metric.clone(), record, samples: args.samples as usize };
+    let wanted = Wanted {
+        metrics: args.metric.clone(),
+        record,
+        samples: args.samples as usize,
+        ..Wanted::default()
+    };
     let examples = (0..design.runs.min(64)).map(|run| design.values(run));
     let ensemble = match Ensemble::new(&file, parameters, wanted, examples) {
         Ok(ensemble) => ensemble,

@@ -6,6 +6,7 @@ mod mapping;
 mod mass_spring;
 mod rare_exchange;
 mod relief_line;
+mod study;
 
 use fluxline_core::circuit::Registry;
 use fluxline_diagnostics::Diagnostics;
@@ -140,6 +141,8 @@ pub const CASES: &[Case] = &[
     lumped::stiffness::CASE,
     mapping::CASE,
     rare_exchange::CASE,
+    study::identification_rig::CASE,
+    study::servo_tuning::CASE,
 ];
 
 /// A circuit built by a case is wrong: the component library has changed under it.

@@ -13,5 +13,6 @@ mod solvers;
 mod starter;
 mod states;
 mod stiffness;
+mod studies;
 mod sweep;
 mod verdict;

@@ -199,7 +199,7 @@ fn mistakes_are_told_before_anything_runs() {
         ),
         (
             &["--vary", "orifice.area=[5 mm^2]", "--metric", "max(pump.outlet.pressure) - 1 m"],
-            &["in `--metric"],
+            &["in the metric `"],
         ),
         (&["--vary", "orifice.area=[5 mm^2]", "--out", "a.txt"], &["neither a CSV nor a Parquet"]),
         (
