@@ -183,7 +183,8 @@ fn gain(registry: &Registry, components: usize, every: u32) -> Result<f64, Diagn
     };
     let manner = Manner::of(2);
     let exact = Cut::new(&plan, &Partition::in_order(&plan, 2))?;
-    let rare = RareCut::new(&plan, &Partition::for_rare_exchange(&plan, 2), every, 0.0)?;
+    let filter = circuit.circuit.run.line_filter().factor();
+    let rare = RareCut::new(&plan, &Partition::for_rare_exchange(&plan, 2), every, filter)?;
     let in_parts = |state: &mut State<f64>, recorder: &mut Recorder| match every {
         1 => {
             threads::run(&plan, &exact, manner, state, steps, recorder, true, |_| true);

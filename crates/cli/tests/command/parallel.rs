@@ -84,6 +84,21 @@ fn rows_and_states_are_the_same_on_1_2_3_and_8_threads_and_with_given_parts() {
 }
 
 #[test]
+fn a_model_of_hopsan_has_the_same_rows_in_parts() {
+    let bench = Bench::new();
+    let model = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/hopsan/position_servo.hmf");
+    let rows = |name: &str, more: &[&str]| {
+        let mut all = vec!["run", model, "--quiet", "--csv", name];
+        all.extend(more);
+        let said = bench.fluxline(&all);
+        assert_eq!(said.code, 0, "{}", said.err);
+        bench.read(name)
+    };
+    let whole = rows("one.csv", &[]);
+    assert!(whole == rows("three.csv", &["--threads", "3"]));
+}
+
+#[test]
 fn a_small_circuit_stays_in_one_piece_and_says_why() {
     let bench = Bench::with("pump.toml", PUMP);
     let said = bench.fluxline(&["run", "pump.toml", "--threads", "auto"]);
