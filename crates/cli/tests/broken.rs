@@ -312,6 +312,29 @@ const OTHERWISE: &[(Code, Otherwise)] = &[
         Run(&["partition", "cylinder.toml", "--parts", "2", "--costs", "cylinder.toml"], 2),
     ),
     (Code::BadGroup, Run(&["partition", "cylinder.toml", "--groups", "nothing*"], 2)),
+    (
+        Code::NoSuchInput,
+        Run(&["bode", "cylinder.toml", "--input", "pump.speed", "--output", "load.x"], 2),
+    ),
+    (
+        Code::NoLinearisation,
+        Test("response::it::a_circuit_with_too_many_steps_of_delay_is_not_linearised"),
+    ),
+    (
+        Code::NoDerivative,
+        Run(
+            &[
+                "sensitivity",
+                "cylinder.toml",
+                "--parameters",
+                "cylinder.dead_volume_a=0 l",
+                "--metrics",
+                "max(load.x)",
+            ],
+            2,
+        ),
+    ),
+    (Code::NoSpectrum, Run(&["spectrum", "result.csv", "pressure"], 2)),
     (Code::CoarseStep, Reserved),
     (Code::Cavitation, Run(&["run", "suction.toml", "--json"], 0)),
     (Code::LimitHit, Run(&["run", "cylinder.toml", "--json"], 0)),

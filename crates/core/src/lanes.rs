@@ -10,6 +10,7 @@ use crate::component::{Clock, Group, GroupOf, Physics};
 use crate::instructions::{Eight, Four, Instructions, Work};
 use crate::number::{Lanes, Mask, Num};
 use crate::plan::Plan;
+use crate::probe::{Follow, follow};
 use crate::run::BEYOND_PHYSICS;
 use crate::start::{Rest, Settling};
 use crate::state::{Bond, State};
@@ -38,6 +39,8 @@ pub struct Packing {
     pub visit: fn(&dyn Group<f64>, &mut dyn FnMut(f64)),
     /// Whether groups of two plans differ in numbers alone.
     pub alike: fn(&dyn Group<f64>, &dyn Group<f64>) -> bool,
+    /// With derivatives.
+    pub follow: Follow,
 }
 
 impl Packing {
@@ -48,6 +51,7 @@ impl Packing {
             eight: pack::<M, 8, Eight>,
             visit: visit::<M>,
             alike: alike::<M>,
+            follow: follow::<M>,
         }
     }
 }

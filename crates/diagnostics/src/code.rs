@@ -700,6 +700,31 @@ codes! {
         cure: "Give names or patterns of at least two components, separated by commas: `--groups \"pump, relief*\"`.",
     }
 
+    NoSuchInput "F1701" Error {
+        title: "signal cannot be added there",
+        means: "A frequency response begins at an input of a component, or at an output that inputs are connected to. The name is neither.",
+        cause: "A misspelled name, or a variable that is computed, such as a pressure.",
+        cure: "Name an input such as valve.signal, or the output of a source such as reference.out.",
+    }
+    NoLinearisation "F1702" Error {
+        title: "circuit cannot be linearised",
+        means: "At this operating point the step of the circuit has no finite derivative, or the circuit is too large for it.",
+        cause: "A jump or an infinite slope exactly at the point, or lines with very many steps of delay.",
+        cure: "Look at another point (`--at TIME`), or measure the response by simulation (`--measure multisine`).",
+    }
+    NoSpectrum "F1703" Error {
+        title: "no spectrum of these values",
+        means: "The frequencies, the segment or the samples that were asked for do not make a spectrum.",
+        cause: "Too few samples, a frequency above half the sampling rate, or a range that is empty.",
+        cure: "Take lower frequencies or a smaller step; record more samples.",
+    }
+    NoDerivative "F1704" Error {
+        title: "no exact derivative of a run",
+        means: "Derivatives go through a run only where its numbers are smooth functions of the parameters.",
+        cause: "A parameter that is zero or that changes the number of steps of a delay, or oil that carries temperature.",
+        cure: "Compare runs: `--method differences`.",
+    }
+
     UnusedParameter "W0101" Warning {
         title: "parameter not used",
         means: "A parameter is declared, but nothing depends on it. Changing it changes nothing.",

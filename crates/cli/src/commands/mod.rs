@@ -1,6 +1,7 @@
 //! What each sub-command does.
 
 mod bench;
+mod bode;
 mod check;
 mod compare;
 mod compare_solvers;
@@ -17,6 +18,8 @@ mod partition;
 mod plot;
 mod reproduce;
 mod run;
+mod sensitivity;
+mod spectrum;
 mod stiffness;
 mod study;
 mod sweep;
@@ -57,6 +60,9 @@ pub fn main() -> ExitCode {
         Command::Generate(args) => generate::run(&console, &args),
         Command::Optimise(args) => optimise::run(&console, &args),
         Command::Identify(args) => identify::run(&console, &args),
+        Command::Sensitivity(args) => sensitivity::run(&console, &args),
+        Command::Bode(args) => bode::run(&console, &args),
+        Command::Spectrum(args) => spectrum::run(&console, &args),
         Command::Reproduce(args) => reproduce::run(&console, &args),
     };
     ExitCode::from(code)

@@ -8,6 +8,7 @@ mod hopsan;
 mod parallel;
 mod partition;
 mod plots;
+mod response;
 mod results;
 mod solvers;
 mod starter;
