@@ -137,6 +137,8 @@ pub struct Batches<'p> {
     phases: [Vec<Turn<'p>>; 3],
     instructions: Eight,
     before: State<f64>,
+    /// The figures before the last steps.
+    figures: Option<Tally>,
     /// A type writes more than its side of a line: nothing is computed side by side any more.
     is_refuted: bool,
 }
@@ -177,6 +179,7 @@ impl<'p> Batches<'p> {
             phases,
             instructions,
             before: plan.initial.clone(),
+            figures: None,
             is_refuted: false,
         })
     }
@@ -203,12 +206,15 @@ impl<'p> Batches<'p> {
         }
         if !self.is_refuted {
             self.before.copy_from(state);
-            let tally_before = tally.clone();
+            let figures = self.figures.get_or_insert_with(|| tally.clone());
+            figures.copy_from(tally);
             if self.take_steps(state, tally, steps) {
                 return;
             }
             state.copy_from(&self.before);
-            *tally = tally_before;
+            if let Some(figures) = &self.figures {
+                tally.copy_from(figures);
+            }
         }
         for _ in 0..steps {
             crate::engine::step(self.plan, state, tally, false);

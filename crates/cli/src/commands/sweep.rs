@@ -47,19 +47,6 @@ impl File {
     }
 }
 
-impl File {
-    pub(super) fn open(path: &Path, set: Vec<Override>) -> Result<Self, Diagnostic> {
-        let text = match import::is_model(path) {
-            true => None,
-            false => Some(
-                std::fs::read_to_string(path)
-                    .map_err(|error| fluxline_formats::results::read_problem(path, &error))?,
-            ),
-        };
-        Ok(Self { registry: crate::registry(), path: path.to_owned(), text, set })
-    }
-}
-
 impl Model for File {
     fn registry(&self) -> &Registry {
         &self.registry

@@ -213,8 +213,17 @@ to = "load.a"
 
 fn sensitivity<'a>(method: &'a str, rest: &[&'a str]) -> Vec<&'a str> {
     let common = [
-        "sensitivity", "swing.toml", "--parameters", "load.mass", "suspension.stiffness",
-        "suspension.damping", "--metrics", "final(load.x)", "rms(load.x)", "--method", method,
+        "sensitivity",
+        "swing.toml",
+        "--parameters",
+        "load.mass",
+        "suspension.stiffness",
+        "suspension.damping",
+        "--metrics",
+        "final(load.x)",
+        "rms(load.x)",
+        "--method",
+        method,
     ];
     common.into_iter().chain(rest.iter().copied()).collect()
 }
