@@ -64,16 +64,22 @@ pub enum Command {
     Bench(Bench),
     /// Run a circuit many times with other values of its parameters
     Sweep(Box<Sweep>),
+    /// Write a circuit as source code, to be embedded elsewhere
+    Export(Export),
+    /// Split a circuit into parts that run side by side, and tell what to expect of it
+    Partition(Box<Partition>),
+    /// Write a large circuit, to measure with
+    Generate(Generate),
+    /// Find the best values of parameters, as a study file asks
+    Optimise(Box<Study>),
+    /// Find the values of parameters with which a circuit follows measured data
+    Identify(Box<Identify>),
     /// Tell which parameters matter to which metrics of a run
     Sensitivity(Box<Sensitivity>),
     /// Find the frequency response of a circuit, by exact linearisation and by measurement
     Bode(Box<Bode>),
     /// Find the spectrum of a recorded variable, or how one follows from another
     Spectrum(Spectrum),
-    /// Find the best values of parameters, as a study file asks
-    Optimise(Box<Study>),
-    /// Find the values of parameters with which a circuit follows measured data
-    Identify(Box<Identify>),
     /// Repeat a published case and compare
     Reproduce(Reproduce),
 }
@@ -104,7 +110,7 @@ pub struct Check {
     pub json: bool,
 }
 
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 #[command(after_help = EXIT_CODES)]
 pub struct Run {
     /// The circuit file
@@ -126,6 +132,9 @@ pub struct Run {
     /// Small volumes of lumped solvers: integrate, pds, advpds, algebraic or singular-perturbation
     #[arg(long, value_name = "HOW")]
     pub small_volumes: Option<String>,
+    /// Compile the circuit into code of its own: auto (when it pays), on or off
+    #[arg(long, value_name = "WHEN")]
+    pub fused: Option<String>,
     /// Set a parameter: --set "relief.cracking_pressure=140 bar"
     #[arg(long, value_name = "NAME=VALUE")]
     pub set: Vec<String>,
@@ -162,12 +171,46 @@ pub struct Run {
     /// Draw the plots of the file, or all recorded variables
     #[arg(long, value_name = "FILE.svg|png")]
     pub plot: Option<PathBuf>,
+    /// Run the circuit in so many parts on as many threads, or `auto`: as many as pay
+    ///
+    /// The results have the same bits whatever the number.
+    #[arg(long, value_name = "N|auto", value_parser = threads)]
+    pub threads: Option<Threads>,
+    /// The parts of the circuit, as `fluxline partition` writes them
+    #[arg(long, value_name = "FILE.toml")]
+    pub partition: Option<PathBuf>,
+    /// Let parts exchange every N-th step only; the verdict tells the error
+    ///
+    /// Lines between parts become N steps long, and are interpolated in between: for slow
+    /// connections.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    pub exchange_every: Option<u32>,
+    /// Run on the ranks of an MPI job, one part each: mpirun -n 4 fluxline run FILE --mpi
+    #[arg(long, conflicts_with = "threads")]
+    pub mpi: bool,
     /// Print the verdict as JSON, and nothing else, on standard output
     #[arg(long)]
     pub json: bool,
     /// No progress, no plots in the terminal, no table
     #[arg(long, short)]
     pub quiet: bool,
+}
+
+/// How many threads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Threads {
+    /// As many as pay.
+    Auto,
+    /// So many.
+    Of(usize),
+}
+
+fn threads(text: &str) -> Result<Threads, String> {
+    match text.parse() {
+        _ if text == "auto" => Ok(Threads::Auto),
+        Ok(count @ 1..=1024) => Ok(Threads::Of(count)),
+        _ => Err("give a whole number from 1 to 1024, or `auto`".to_owned()),
+    }
 }
 
 #[derive(Debug, Args)]
@@ -306,6 +349,29 @@ pub struct CompareSolvers {
 }
 
 #[derive(Debug, Args)]
+#[command(group = clap::ArgGroup::new("language").required(true).args(["c", "rust"]))]
+pub struct Export {
+    /// Write C: a source, a header and a program that runs it
+    #[arg(long)]
+    pub c: bool,
+    /// Write Rust: a module and a program that runs it
+    #[arg(long)]
+    pub rust: bool,
+    /// The circuit file, or a model of Hopsan
+    #[arg(value_name = "FILE")]
+    pub file: PathBuf,
+    /// The folder to write to; without, one named after the circuit
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+    /// Set a parameter: --set "relief.cracking_pressure=140 bar"
+    #[arg(long, value_name = "NAME=VALUE")]
+    pub set: Vec<String>,
+    /// Overwrite files that are there
+    #[arg(long)]
+    pub force: bool,
+}
+
+#[derive(Debug, Args)]
 pub struct Bench {
     /// The circuit file, or a model of Hopsan
     #[arg(value_name = "FILE")]
@@ -313,6 +379,9 @@ pub struct Bench {
     /// Run so many times
     #[arg(long, value_name = "N", default_value_t = 7, value_parser = clap::value_parser!(u32).range(1..))]
     pub repeat: u32,
+    /// Measure code of its own, too, compiled by the C compiler of the machine
+    #[arg(long)]
+    pub fused: bool,
     /// Set a parameter: --set "relief.cracking_pressure=140 bar"
     #[arg(long, value_name = "NAME=VALUE")]
     pub set: Vec<String>,
@@ -685,6 +754,96 @@ pub struct Explain {
     /// A code, such as F0302
     #[arg(value_name = "CODE")]
     pub code: String,
+}
+
+/// How a split is found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum SplitMethod {
+    /// Join tasks level by level, split, improve on the way back
+    Multilevel,
+    /// Evolution in twelve populations
+    Genetic,
+    /// Both, of which the better one counts
+    Both,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = EXIT_CODES)]
+pub struct Partition {
+    /// The circuit file, or a model of Hopsan
+    #[arg(value_name = "FILE")]
+    pub file: PathBuf,
+    /// Number of parts; as many as there are cores unless given
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=4096))]
+    pub parts: Option<u32>,
+    /// How the split is found
+    #[arg(long, value_enum, value_name = "METHOD", default_value_t = SplitMethod::Both)]
+    pub method: SplitMethod,
+    /// Keep these components in one part: names separated by commas; `*` stands for any characters
+    #[arg(long, value_name = "NAMES")]
+    pub groups: Vec<String>,
+    /// Write which component runs in which part
+    #[arg(long, value_name = "FILE.toml")]
+    pub out: Option<PathBuf>,
+    /// Write a report: the split, a picture of it, costs, predictions
+    #[arg(long, value_name = "FILE.html")]
+    pub report: Option<PathBuf>,
+    /// Draw the split
+    #[arg(long, value_name = "FILE.svg")]
+    pub plot: Option<PathBuf>,
+    /// Take costs from a file instead of measuring this machine
+    #[arg(long, value_name = "FILE.toml", conflicts_with = "recalibrate")]
+    pub costs: Option<PathBuf>,
+    /// Measure again, also where costs of this machine are kept
+    #[arg(long)]
+    pub recalibrate: bool,
+    /// Run the parts on threads, and tell their time beside the predicted one
+    #[arg(long, conflicts_with = "latency")]
+    pub measure: bool,
+    /// Predict for ranks on several hosts: what a message from one to another costs each, such as
+    /// "2 us"
+    #[arg(long, value_name = "TIME")]
+    pub latency: Option<String>,
+    /// What each line of such a message costs
+    #[arg(long, value_name = "TIME", default_value = "10 ns", requires = "latency")]
+    pub line_time: String,
+    /// Ranks on each host
+    #[arg(long, value_name = "N", default_value_t = 16, requires = "latency", value_parser = clap::value_parser!(u32).range(1..=4096))]
+    pub cores_per_host: u32,
+    /// Where chance begins: the same seed and costs give the same split
+    #[arg(long, value_name = "S", default_value_t = 1)]
+    pub seed: u64,
+    /// Set a parameter: --set "relief.cracking_pressure=140 bar"
+    #[arg(long, value_name = "NAME=VALUE")]
+    pub set: Vec<String>,
+    /// Print the result as JSON, and nothing else, on standard output
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Kinds of large circuits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum FamilyName {
+    /// Machines with pump, valve and cylinder, in a row
+    Fleet,
+    /// A net of pipes with pumps and consumers
+    Network,
+}
+
+#[derive(Debug, Args)]
+pub struct Generate {
+    /// What kind of circuit
+    #[arg(value_enum, value_name = "FAMILY")]
+    pub family: FamilyName,
+    /// At least so many components, lines included; circuit files end at 64 MiB
+    #[arg(long, value_name = "N", default_value_t = 1000, value_parser = clap::value_parser!(u32).range(1..=400_000))]
+    pub components: u32,
+    /// The circuit file to write; `-` is standard output
+    #[arg(long, value_name = "FILE.toml")]
+    pub out: PathBuf,
+    /// Overwrite a file of that name
+    #[arg(long)]
+    pub force: bool,
 }
 
 #[derive(Debug, Args)]

@@ -33,6 +33,7 @@ mod commands;
 pub mod display;
 pub mod figures;
 pub mod import;
+mod parallel;
 pub mod report;
 pub mod reproduce;
 mod session;
@@ -51,5 +52,6 @@ pub fn registry() -> Registry {
 
 pub use commands::main;
 pub use session::{
-    Chosen, Completed, Engine, Extremes, Failure, Quiet, Recording, Session, Solver, Watcher,
+    Chosen, Compiled, Completed, Engine, Extremes, Failure, Quiet, Recording, Session, Solver,
+    Watcher,
 };

@@ -7,7 +7,7 @@ use fluxline_core::declare::{ANY_UNIT, Causality};
 use fluxline_core::plan::Plan;
 use fluxline_core::recorder::{Recorder, Sampling, Sink, choose};
 use fluxline_core::run::{self, Ended, Outcome, Progress};
-use fluxline_core::settings::{Begin, SolverKind, StepControl};
+use fluxline_core::settings::{Begin, Fused as FusedChoice, SolverKind, StepControl};
 use fluxline_core::start::{Rest, come_to_rest};
 use fluxline_core::state::State;
 use fluxline_core::variable::{Ladder, StepUse};
@@ -16,9 +16,13 @@ use fluxline_diagnostics::{
     Code, Diagnostic, Diagnostics, Place, SourceMap, Span, list_names, nearest,
 };
 use fluxline_formats::{Draft, Loaded, Override};
+use fluxline_fused::run::Fused;
 use fluxline_lumped::run::Effort;
 use fluxline_lumped::setup::{self, Setup};
 use fluxline_lumped::view::View;
+use fluxline_parallel::cut::Cut;
+use fluxline_parallel::rare::RareCut;
+use fluxline_parallel::threads::{self, Manner, SplitError};
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::io;
@@ -42,6 +46,26 @@ pub struct Session {
     pub warnings: Diagnostics,
     /// Why the wave method, where the choice was left open.
     pub choice: Option<String>,
+    /// How it is run in parts, or why it is not, where that was asked for.
+    pub parallel: Option<Parallel>,
+}
+
+/// A run in parts, side by side on threads.
+pub enum Parallel {
+    /// In one piece after all, and why.
+    No(String),
+    /// In parts.
+    Parts(Box<Parts>),
+}
+
+/// A circuit in parts.
+pub struct Parts {
+    /// The plan in parts.
+    pub pieces: Pieces,
+    /// What they run on.
+    pub on: On,
+    /// Why so many, where the choice was left open.
+    pub why: Option<String>,
 }
 
 /// Waves in fixed or variable steps, or a solver of the lumped view.
@@ -63,6 +87,33 @@ pub struct Solver {
     pub why: Option<String>,
     /// Volumes that are replaced by their steady state: name, time constant (s), volume (m³).
     pub small: Vec<(String, f64, f64)>,
+}
+
+impl Parts {
+    /// The parts.
+    pub fn cut(&self) -> &Cut {
+        match &self.pieces {
+            Pieces::Exact(cut) => cut,
+            Pieces::Rare(rare) => &rare.split,
+        }
+    }
+}
+
+/// A plan in parts.
+pub enum Pieces {
+    /// That exchange every step: the same bits as in one piece.
+    Exact(Cut),
+    /// That exchange rarely.
+    Rare(RareCut),
+}
+
+/// What parts run on.
+pub enum On {
+    /// Threads of this process.
+    Threads(Manner),
+    /// Ranks of an MPI job.
+    #[cfg(feature = "mpi")]
+    Ranks(Rc<fluxline_parallel::mpi::Ranks>),
 }
 
 /// Why a circuit cannot be run, with the files that the problems point at.
@@ -123,6 +174,15 @@ pub struct Extremes {
     pub end: f64,
 }
 
+/// Code of its own that a circuit was run with.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Compiled {
+    /// What the compiler took; nothing when the code was there.
+    pub took: Option<Duration>,
+    /// Components that the engine has stepped all the same.
+    pub by_engine: Vec<String>,
+}
+
 /// A finished run.
 pub struct Completed<'a> {
     /// What was recorded.
@@ -139,6 +199,10 @@ pub struct Completed<'a> {
     pub step_use: Option<StepUse>,
     /// What a solver of the lumped view did.
     pub effort: Option<Effort>,
+    /// The circuit's own code, where it was used.
+    pub fused: Option<Compiled>,
+    /// The error of lines between parts that exchange rarely.
+    pub split_error: Option<SplitError>,
     /// Time spent on the steps.
     pub wall: Duration,
     /// The error, unless it ran to its end.
@@ -254,7 +318,9 @@ impl Session {
         };
         match engine {
             Some(engine) if !problems.has_errors() => {
-                Ok(Self { registry, name, circuit, engine, sources, warnings: problems, choice })
+                let parallel = None;
+                let warnings = problems;
+                Ok(Self { registry, name, circuit, engine, sources, warnings, choice, parallel })
             }
             _ => fail(problems, sources),
         }
@@ -361,20 +427,42 @@ impl Session {
                 rest: Some(rest.clone()),
                 step_use: None,
                 effort: None,
+                fused: None,
+                split_error: None,
                 wall: Duration::ZERO,
                 failure: Some(failure),
                 sink_failure: None,
                 rows: 0,
             };
         }
+        let mut fused = match &self.engine {
+            Engine::Fixed(plan) if !matches!(self.parallel, Some(Parallel::Parts(_))) => {
+                self.fused(plan, &state, steps)
+            }
+            _ => None,
+        };
         let begun = Instant::now();
         // The engine calls after it has looked at the state and found it sound.
         let mut go_on = |progress: Progress| {
             held.borrow_mut().release(f64::INFINITY) && watcher.go_on(progress)
         };
+        let mut split_error = None;
         let (mut outcome, step_use, effort) = match &self.engine {
             Engine::Fixed(plan) => {
-                (run::run(plan, &mut state, steps, &mut recorder, true, go_on), None, None)
+                let recorder = &mut recorder;
+                let outcome = match (&self.parallel, &mut fused) {
+                    (Some(Parallel::Parts(parts)), _) => {
+                        let (outcome, error) =
+                            in_parts(plan, parts, &mut state, steps, recorder, go_on);
+                        split_error = error;
+                        outcome
+                    }
+                    (_, Some(code)) => {
+                        run::run_by(code, plan, &mut state, steps, recorder, true, go_on)
+                    }
+                    _ => run::run(plan, &mut state, steps, recorder, true, go_on),
+                };
+                (outcome, None, None)
             }
             Engine::Variable(ladder) => {
                 let (outcome, step_use) = ladder.run(&mut state, run.stop, &mut recorder, go_on);
@@ -417,10 +505,26 @@ impl Session {
             rest,
             step_use,
             effort,
+            fused: fused.map(|code| Compiled {
+                took: code.made().took,
+                by_engine: code.engine_steps(plan).into_iter().map(str::to_owned).collect(),
+            }),
+            split_error,
             wall,
             sink_failure: held.failure.take(),
             rows: held.released,
         }
+    }
+
+    /// Code of its own for the steps from a state to the end, where it is wanted and can be had.
+    fn fused(&self, plan: &Plan, state: &State<f64>, steps: u64) -> Option<Fused> {
+        let anyway = match self.circuit.run.fused {
+            FusedChoice::Off => return None,
+            FusedChoice::Auto => false,
+            FusedChoice::On => true,
+        };
+        let steps = steps.saturating_sub(state.step);
+        fluxline_fused::choice::for_run(plan, &self.registry, state, steps, anyway).ok()
     }
 
     /// The state to begin with: the start values, or the state of rest where the file or the caller
@@ -599,6 +703,38 @@ impl Session {
                 "values far outside the range for which the component is made",
                 "look at what drives the component, or reduce the step",
             ),
+        }
+    }
+}
+
+/// Runs a plan in parts, on threads or ranks.
+fn in_parts(
+    plan: &Plan,
+    parts: &Parts,
+    state: &mut State<f64>,
+    steps: u64,
+    recorder: &mut Recorder,
+    go_on: impl FnMut(Progress) -> bool,
+) -> (Outcome, Option<SplitError>) {
+    match (&parts.pieces, &parts.on) {
+        (Pieces::Exact(cut), On::Threads(manner)) => {
+            (threads::run(plan, cut, *manner, state, steps, recorder, true, go_on), None)
+        }
+        (Pieces::Rare(rare), On::Threads(manner)) => {
+            let (outcome, error) =
+                threads::run_rarely(plan, rare, *manner, state, steps, recorder, true, go_on);
+            (outcome, Some(error))
+        }
+        #[cfg(feature = "mpi")]
+        (Pieces::Exact(cut), On::Ranks(ranks)) => {
+            (fluxline_parallel::mpi::run(ranks, plan, cut, state, steps, recorder, go_on), None)
+        }
+        #[cfg(feature = "mpi")]
+        (Pieces::Rare(rare), On::Ranks(ranks)) => {
+            let (outcome, error) = fluxline_parallel::mpi::run_rarely(
+                ranks, plan, rare, state, steps, recorder, go_on,
+            );
+            (outcome, Some(error))
         }
     }
 }

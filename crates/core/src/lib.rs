@@ -3,6 +3,7 @@
 // Lets the declarations of this crate use the same attributes as everybody's.
 extern crate self as fluxline_core;
 
+pub mod batches;
 pub mod builder;
 pub mod circuit;
 pub mod component;
@@ -20,6 +21,7 @@ pub mod monitor;
 pub mod number;
 pub mod plan;
 pub mod probe;
+pub mod program;
 pub mod recorder;
 pub mod run;
 pub mod settings;
@@ -30,6 +32,7 @@ pub mod table;
 pub mod tangent;
 pub mod testing;
 pub mod thermal;
+pub mod trace;
 pub mod values;
 pub mod variable;
 pub mod variables;

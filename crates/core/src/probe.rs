@@ -9,19 +9,19 @@ use crate::component::{Clock, Group, GroupOf, Physics};
 use crate::number::Num;
 use crate::plan::Plan;
 use crate::state::State;
-use crate::step::{Arena, Members};
+use crate::step::Members;
 use crate::tangent::Tangent;
 use std::ops::Range;
 
 /// Components of one type that are stepped together.
 pub trait Advance<T: Num>: Send + Sync {
     /// Steps some of them: those that there are.
-    fn advance(&self, members: Range<usize>, arena: &mut Arena<'_, T>);
+    fn advance(&self, members: Range<usize>, state: &mut State<T>, clock: &Clock);
 }
 
 impl Advance<f64> for &dyn Group<f64> {
-    fn advance(&self, members: Range<usize>, arena: &mut Arena<'_, f64>) {
-        Group::advance(*self, members, arena);
+    fn advance(&self, members: Range<usize>, state: &mut State<f64>, clock: &Clock) {
+        self.kernel(members).run(state, clock);
     }
 }
 
@@ -33,8 +33,8 @@ pub type Follow =
 struct Followed<M: Physics>(Members<M, Tangent>);
 
 impl<M: Physics> Advance<Tangent> for Followed<M> {
-    fn advance(&self, members: Range<usize>, arena: &mut Arena<'_, Tangent>) {
-        self.0.step(members, arena);
+    fn advance(&self, members: Range<usize>, state: &mut State<Tangent>, clock: &Clock) {
+        self.0.kernel(members).run(state, clock);
     }
 }
 
@@ -185,7 +185,7 @@ impl<T: Num> Stage<'_, T> {
         let mut spots = &self.spots[..];
         while let Some(&(member, _)) = spots.first() {
             let here = spots.iter().take_while(|spot| spot.0 == member).count();
-            self.group.advance(next..member, &mut Arena::new(state, clock));
+            self.group.advance(next..member, state, clock);
             let (now, later) = spots.split_at(here);
             let mut kept = [T::zero(); MOST_SPOTS];
             for (&(_, signal), kept) in now.iter().zip(&mut kept) {
@@ -196,14 +196,14 @@ impl<T: Num> Stage<'_, T> {
                     Touch::Cut(held) => push + held,
                 };
             }
-            self.group.advance(member..member + 1, &mut Arena::new(state, clock));
+            self.group.advance(member..member + 1, state, clock);
             for (&(_, signal), kept) in now.iter().zip(kept).rev() {
                 state.signals[signal as usize] = kept;
             }
             next = member + 1;
             spots = later;
         }
-        self.group.advance(next..usize::MAX, &mut Arena::new(state, clock));
+        self.group.advance(next..usize::MAX, state, clock);
     }
 }
 

@@ -5,6 +5,8 @@ mod catalogue;
 mod compare_solvers;
 mod failures;
 mod hopsan;
+mod parallel;
+mod partition;
 mod plots;
 mod response;
 mod results;
