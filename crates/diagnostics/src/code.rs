@@ -97,6 +97,7 @@ const GROUPS: &[(&str, &str)] = &[
     ("F13", "Imported models"),
     ("F14", "Studies"),
     ("F15", "Circuits in parts"),
+    ("F17", "Responses and sensitivity"),
     ("W01", "Warnings"),
     ("W13", "Warnings on imported models"),
 ];
