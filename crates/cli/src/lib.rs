@@ -52,5 +52,6 @@ pub fn registry() -> Registry {
 
 pub use commands::main;
 pub use session::{
-    Chosen, Completed, Engine, Extremes, Failure, Quiet, Recording, Session, Solver, Watcher,
+    Chosen, Compiled, Completed, Engine, Extremes, Failure, Quiet, Recording, Session, Solver,
+    Watcher,
 };

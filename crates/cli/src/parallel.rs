@@ -8,6 +8,7 @@ use fluxline_formats::results::read_problem;
 use fluxline_parallel::Partition;
 use fluxline_parallel::advice::{Advice, advise};
 use fluxline_parallel::cut::Cut;
+use fluxline_parallel::mapping;
 use fluxline_parallel::rare::RareCut;
 use fluxline_parallel::threads::Manner;
 use std::path::Path;
@@ -119,7 +120,7 @@ fn refused(why: &str) -> Diagnostics {
 
 fn choose(plan: &Plan, parts: usize, every: u32) -> Partition {
     match every {
-        1 => Partition::in_order(plan, parts),
+        1 => mapping::evenly(plan, parts),
         _ => Partition::for_rare_exchange(plan, parts),
     }
 }

@@ -7,7 +7,7 @@ use fluxline_core::declare::{ANY_UNIT, Causality};
 use fluxline_core::plan::Plan;
 use fluxline_core::recorder::{Recorder, Sampling, Sink, choose};
 use fluxline_core::run::{self, Ended, Outcome, Progress};
-use fluxline_core::settings::{Begin, SolverKind, StepControl};
+use fluxline_core::settings::{Begin, Fused as FusedChoice, SolverKind, StepControl};
 use fluxline_core::start::{Rest, come_to_rest};
 use fluxline_core::state::State;
 use fluxline_core::variable::{Ladder, StepUse};
@@ -16,6 +16,7 @@ use fluxline_diagnostics::{
     Code, Diagnostic, Diagnostics, Place, SourceMap, Span, list_names, nearest,
 };
 use fluxline_formats::{Draft, Loaded, Override};
+use fluxline_fused::run::Fused;
 use fluxline_lumped::run::Effort;
 use fluxline_lumped::setup::{self, Setup};
 use fluxline_lumped::view::View;
@@ -173,6 +174,15 @@ pub struct Extremes {
     pub end: f64,
 }
 
+/// Code of its own that a circuit was run with.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Compiled {
+    /// What the compiler took; nothing when the code was there.
+    pub took: Option<Duration>,
+    /// Components that the engine has stepped all the same.
+    pub by_engine: Vec<String>,
+}
+
 /// A finished run.
 pub struct Completed<'a> {
     /// What was recorded.
@@ -189,6 +199,8 @@ pub struct Completed<'a> {
     pub step_use: Option<StepUse>,
     /// What a solver of the lumped view did.
     pub effort: Option<Effort>,
+    /// The circuit's own code, where it was used.
+    pub fused: Option<Compiled>,
     /// The error of lines between parts that exchange rarely.
     pub split_error: Option<SplitError>,
     /// Time spent on the steps.
@@ -415,6 +427,7 @@ impl Session {
                 rest: Some(rest.clone()),
                 step_use: None,
                 effort: None,
+                fused: None,
                 split_error: None,
                 wall: Duration::ZERO,
                 failure: Some(failure),
@@ -422,6 +435,12 @@ impl Session {
                 rows: 0,
             };
         }
+        let mut fused = match &self.engine {
+            Engine::Fixed(plan) if !matches!(self.parallel, Some(Parallel::Parts(_))) => {
+                self.fused(plan, &state, steps)
+            }
+            _ => None,
+        };
         let begun = Instant::now();
         // The engine calls after it has looked at the state and found it sound.
         let mut go_on = |progress: Progress| {
@@ -430,14 +449,18 @@ impl Session {
         let mut split_error = None;
         let (mut outcome, step_use, effort) = match &self.engine {
             Engine::Fixed(plan) => {
-                let outcome = match &self.parallel {
-                    Some(Parallel::Parts(parts)) => {
+                let recorder = &mut recorder;
+                let outcome = match (&self.parallel, &mut fused) {
+                    (Some(Parallel::Parts(parts)), _) => {
                         let (outcome, error) =
-                            in_parts(plan, parts, &mut state, steps, &mut recorder, go_on);
+                            in_parts(plan, parts, &mut state, steps, recorder, go_on);
                         split_error = error;
                         outcome
                     }
-                    _ => run::run(plan, &mut state, steps, &mut recorder, true, go_on),
+                    (_, Some(code)) => {
+                        run::run_by(code, plan, &mut state, steps, recorder, true, go_on)
+                    }
+                    _ => run::run(plan, &mut state, steps, recorder, true, go_on),
                 };
                 (outcome, None, None)
             }
@@ -482,11 +505,26 @@ impl Session {
             rest,
             step_use,
             effort,
+            fused: fused.map(|code| Compiled {
+                took: code.made().took,
+                by_engine: code.engine_steps(plan).into_iter().map(str::to_owned).collect(),
+            }),
             split_error,
             wall,
             sink_failure: held.failure.take(),
             rows: held.released,
         }
+    }
+
+    /// Code of its own for the steps from a state to the end, where it is wanted and can be had.
+    fn fused(&self, plan: &Plan, state: &State<f64>, steps: u64) -> Option<Fused> {
+        let anyway = match self.circuit.run.fused {
+            FusedChoice::Off => return None,
+            FusedChoice::Auto => false,
+            FusedChoice::On => true,
+        };
+        let steps = steps.saturating_sub(state.step);
+        fluxline_fused::choice::for_run(plan, &self.registry, state, steps, anyway).ok()
     }
 
     /// The state to begin with: the start values, or the state of rest where the file or the caller

@@ -88,6 +88,18 @@ impl Report<'_> {
                 "computed in",
                 format!("{} ({speed} × real time)", wall(completed.wall.as_secs_f64())),
             );
+            if let Some(code) = &completed.fused {
+                let made = match code.took {
+                    Some(took) => format!("compiled in {}", wall(took.as_secs_f64())),
+                    None => "compiled before".to_owned(),
+                };
+                let rest = match code.by_engine.len() {
+                    0 => String::new(),
+                    1 => format!("; `{}` is stepped by the engine", code.by_engine[0]),
+                    n => format!("; {n} components are stepped by the engine"),
+                };
+                line("own code", format!("{made}{rest}"));
+            }
             if let Some(text) = session.parallel.as_ref().map(in_parts) {
                 line("parallel", text);
             }
@@ -269,6 +281,7 @@ impl Report<'_> {
     /// | `steps`, `step_seconds` | steps taken and their size; `null` for a variable step |
     /// | `start`, `stop`, `reached`, `simulated_seconds` | times asked for and reached |
     /// | `wall_seconds`, `real_time_factor` | time spent on the steps, and simulated time over it |
+    /// | `fused` | code of its own, where it was used: `compile_seconds` (0 when it was there), `by_engine` |
     /// | `rest` | `reached`, `time`, `residual`, `component` of the start at rest |
     /// | `variable_step` | `taken`, `rejected`, `smallest`, `largest`, `above_limit` |
     /// | `solver` | of the lumped view: `method`, `why`, `evaluations`, `jacobians`, `newton_iterations`, `rejected`, `shortest_step`, `longest_step`, `small_volumes`, `inner_iterations`, `oil_in_m3`, `oil_out_m3` |
@@ -360,6 +373,10 @@ impl Report<'_> {
             "simulated_seconds": verdict.simulated,
             "wall_seconds": completed.wall.as_secs_f64(),
             "real_time_factor": completed.real_time_factor(),
+            "fused": completed.fused.as_ref().map(|code| json!({
+                "compile_seconds": code.took.map_or(0.0, |took| took.as_secs_f64()),
+                "by_engine": code.by_engine,
+            })),
             "rest": rest,
             "variable_step": step_use,
             "solver": self.solver(),

@@ -287,6 +287,7 @@ const OTHERWISE: &[(Code, Otherwise)] = &[
     (Code::UnknownVariable, Run(&["plot", "result.csv", "presure"], 2)),
     (Code::BadOverride, Run(&["check", "cylinder.toml", "--set", "pump.flow"], 2)),
     (Code::UnknownCase, Run(&["reproduce", "tlm/nothing"], 2)),
+    (Code::NoOwnCode, Run(&["export", "--c", "tolerance.toml"], 2)),
     (Code::UnknownFormat, Run(&["plot", "result.csv", "pressure", "-o", "a.gif"], 2)),
     (Code::BadVariation, Run(&["sweep", "cylinder.toml", "--vary", "load.mass=gamma(1, 2)"], 2)),
     (Code::BadDesign, Run(&["sweep", "cylinder.toml", "--vary", "load.mass=1 kg..2 kg"], 2)),
@@ -306,6 +307,34 @@ const OTHERWISE: &[(Code, Otherwise)] = &[
             "parallel::parts::a_partition_that_does_not_fit_the_circuit_is_refused_with_its_place",
         ),
     ),
+    (
+        Code::BadCosts,
+        Run(&["partition", "cylinder.toml", "--parts", "2", "--costs", "cylinder.toml"], 2),
+    ),
+    (Code::BadGroup, Run(&["partition", "cylinder.toml", "--groups", "nothing*"], 2)),
+    (
+        Code::NoSuchInput,
+        Run(&["bode", "cylinder.toml", "--input", "pump.speed", "--output", "load.x"], 2),
+    ),
+    (
+        Code::NoLinearisation,
+        Test("response::it::a_circuit_with_too_many_steps_of_delay_is_not_linearised"),
+    ),
+    (
+        Code::NoDerivative,
+        Run(
+            &[
+                "sensitivity",
+                "cylinder.toml",
+                "--parameters",
+                "pump.flow=0 l/min",
+                "--metrics",
+                "max(load.x)",
+            ],
+            2,
+        ),
+    ),
+    (Code::NoSpectrum, Run(&["spectrum", "result.csv", "pressure"], 2)),
     (Code::CoarseStep, Reserved),
     (Code::Cavitation, Run(&["run", "suction.toml", "--json"], 0)),
     (Code::LimitHit, Run(&["run", "cylinder.toml", "--json"], 0)),

@@ -4,14 +4,14 @@
 //! last step into waves; then Q-components turn waves into flows. Groups with a smaller step run
 //! several of their own steps in between. Nothing here allocates, locks or looks up names.
 
-use crate::component::{Clock, Group};
+use crate::component::{Clock, Group, Phase};
 use crate::domain::Domain;
 use crate::monitor::Tally;
 use crate::number::{Mask, Num};
 use crate::plan::Plan;
 use crate::settings::Convention;
 use crate::state::{Bond, State};
-use crate::step::Arena;
+use crate::step::Part;
 use crate::variables::Slot;
 
 /// A meeting of ports that is more than one Q-port with one C-port.
@@ -166,11 +166,11 @@ fn split<T: Num>(ends: &[u32], bonds: &mut [Bond<T>], pressure: T, flow: T) {
 #[derive(Default)]
 pub struct RateGroup {
     /// Signals, in order.
-    pub s: Vec<Box<dyn Group<f64>>>,
+    pub s: Phase<f64>,
     /// C-components.
-    pub c: Vec<Box<dyn Group<f64>>>,
+    pub c: Phase<f64>,
     /// Q-components.
-    pub q: Vec<Box<dyn Group<f64>>>,
+    pub q: Phase<f64>,
     /// Meetings of more than two ports.
     pub junctions: Vec<Junction>,
     /// Outputs of C- and Q-components: from where they are written to where they are read.
@@ -186,7 +186,7 @@ pub struct RateGroup {
 
 impl RateGroup {
     /// Makes outputs and port variables visible to those who read them as signals.
-    #[inline]
+    #[inline(always)]
     pub fn publish<T: Num>(&self, state: &mut State<T>) {
         for &(from, to) in &self.published {
             state.signals[to as usize] = state.signals[from as usize];
@@ -195,15 +195,18 @@ impl RateGroup {
             state.signals[*to as usize] = slot.read(state);
         }
     }
+
     #[inline(always)]
     fn signals_and_waves(&self, state: &mut State<f64>, clock: &Clock, stepper: &mut impl Stepper) {
-        stepper.step([&self.s, &self.c], state, clock);
+        stepper.step([self.s.all(), self.c.all()], state, clock);
     }
+
+    #[inline(always)]
     fn flows(&self, state: &mut State<f64>, clock: &Clock, stepper: &mut impl Stepper) {
         for junction in &self.junctions {
             junction.gather(&mut state.bonds, clock.dt);
         }
-        stepper.step([&self.q], state, clock);
+        stepper.step([self.q.all()], state, clock);
         for junction in &self.junctions {
             junction.scatter(&mut state.bonds);
         }
@@ -265,7 +268,7 @@ impl Exchange for Alone {
 trait Stepper {
     fn step<const N: usize>(
         &mut self,
-        phases: [&[Box<dyn Group<f64>>]; N],
+        phases: [Part<'_, f64>; N],
         state: &mut State<f64>,
         clock: &Clock,
     );
@@ -277,15 +280,12 @@ impl Stepper for AllAtOnce {
     #[inline(always)]
     fn step<const N: usize>(
         &mut self,
-        phases: [&[Box<dyn Group<f64>>]; N],
+        phases: [Part<'_, f64>; N],
         state: &mut State<f64>,
         clock: &Clock,
     ) {
-        let mut arena = Arena::new(state, clock);
-        for groups in phases {
-            for group in groups {
-                group.step(&mut arena);
-            }
+        for phase in phases {
+            phase.step(state, clock);
         }
     }
 }
@@ -296,11 +296,11 @@ struct EachGroup<F>(F);
 impl<F: FnMut(&dyn Group<f64>, &mut State<f64>, &Clock)> Stepper for EachGroup<F> {
     fn step<const N: usize>(
         &mut self,
-        phases: [&[Box<dyn Group<f64>>]; N],
+        phases: [Part<'_, f64>; N],
         state: &mut State<f64>,
         clock: &Clock,
     ) {
-        for group in phases.into_iter().flatten() {
+        for group in phases.into_iter().flat_map(|phase| phase.groups()) {
             (self.0)(group.as_ref(), state, clock);
         }
     }
@@ -390,8 +390,13 @@ fn waves(
     let main = &plan.rates[0];
     main.publish(state);
     let border = exchange.border();
+    if border == Border::ALL {
+        main.signals_and_waves(state, &when.clock, stepper);
+        exchange.post_waves(state);
+        return;
+    }
     let (outer, inner) = main.c.split_at(border.c.min(main.c.len()));
-    stepper.step([&main.s, outer], state, &when.clock);
+    stepper.step([main.s.all(), outer], state, &when.clock);
     exchange.post_waves(state);
     if !inner.is_empty() {
         stepper.step([inner], state, &when.clock);
@@ -410,6 +415,47 @@ fn flows(
     let main = &plan.rates[0];
     let border = exchange.border();
     exchange.take_waves(state);
+    if plan.rates.len() > 1 {
+        sub_steps(plan, state, tally, when, stepper);
+    }
+    if border == Border::ALL {
+        main.flows(state, &when.clock, stepper);
+        if let Some(thermal) = &plan.thermal {
+            thermal.pass(state);
+        }
+        exchange.post_flows(state);
+        return;
+    }
+    for junction in &main.junctions {
+        junction.gather(&mut state.bonds, when.clock.dt);
+    }
+    let (outer, inner) = main.q.split_at(border.q.min(main.q.len()));
+    let meetings = main.junctions.split_at(border.junctions.min(main.junctions.len()));
+    stepper.step([outer], state, &when.clock);
+    for junction in meetings.0 {
+        junction.scatter(&mut state.bonds);
+    }
+    if let Some(thermal) = &plan.thermal {
+        thermal.pass(state);
+    }
+    exchange.post_flows(state);
+    if !inner.is_empty() {
+        stepper.step([inner], state, &when.clock);
+    }
+    for junction in meetings.1 {
+        junction.scatter(&mut state.bonds);
+    }
+}
+
+/// What runs at faster rates within a main step.
+#[inline(never)]
+fn sub_steps(
+    plan: &Plan,
+    state: &mut State<f64>,
+    tally: &mut Tally,
+    when: &When,
+    stepper: &mut impl Stepper,
+) {
     for rate in 1..plan.rates.len() {
         let fast = &plan.rates[rate];
         let n = fast.divisor;
@@ -434,25 +480,6 @@ fn flows(
         for (sum, &bond) in tally.border_flow[rate].iter().zip(&fast.borders) {
             state.bonds[bond as usize].flow = sum / f64::from(n);
         }
-    }
-    for junction in &main.junctions {
-        junction.gather(&mut state.bonds, when.clock.dt);
-    }
-    let (outer, inner) = main.q.split_at(border.q.min(main.q.len()));
-    let meetings = main.junctions.split_at(border.junctions.min(main.junctions.len()));
-    stepper.step([outer], state, &when.clock);
-    for junction in meetings.0 {
-        junction.scatter(&mut state.bonds);
-    }
-    if let Some(thermal) = &plan.thermal {
-        thermal.pass(state);
-    }
-    exchange.post_flows(state);
-    if !inner.is_empty() {
-        stepper.step([inner], state, &when.clock);
-    }
-    for junction in meetings.1 {
-        junction.scatter(&mut state.bonds);
     }
 }
 
@@ -495,7 +522,7 @@ pub fn profile(plan: &Plan, state: &mut State<f64>, steps: u64) -> Vec<Cost> {
         let mut index = 0;
         let timed = |group: &dyn Group<f64>, state: &mut State<f64>, clock: &Clock| {
             let begin = std::time::Instant::now();
-            group.step(&mut Arena::new(state, clock));
+            group.step(state, clock);
             let seconds = begin.elapsed().as_secs_f64();
             match costs.get_mut(index) {
                 Some(cost) => cost.seconds += seconds,

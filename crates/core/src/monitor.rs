@@ -1,6 +1,7 @@
 //! What a run is judged by: parasitic error, balances of oil and energy, limits, cavitation.
 
 use crate::declare::Counts;
+use crate::number::Num;
 use crate::plan::{Plan, Watch};
 use crate::state::State;
 use std::ops::Range;
@@ -32,6 +33,8 @@ impl Sum {
 pub struct Tally {
     /// False switches all figures off, for benchmarks.
     pub enabled: bool,
+    /// There is something to add up.
+    watches: bool,
     /// Per rate, for the engine: flow over the border summed over sub-steps.
     pub border_flow: Vec<Vec<f64>>,
     previous_effort: Vec<f64>,
@@ -59,6 +62,7 @@ impl Tally {
         let watch = &plan.watch;
         let mut tally = Self {
             enabled,
+            watches: watch.has_figures(),
             border_flow: plan.rates.iter().map(|r| vec![0.0; r.borders.len()]).collect(),
             previous_effort: Vec::new(),
             previous_chamber: vec![0.0; watch.chambers.len()],
@@ -94,11 +98,14 @@ impl Tally {
     }
 
     /// After the flows of a (sub-)step of a rate are known.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn after(&mut self, plan: &Plan, rate: usize, state: &State<f64>, dt: f64) {
-        if !self.enabled {
-            return;
+        if self.enabled && self.watches {
+            self.add_up(plan, rate, state, dt);
         }
+    }
+
+    fn add_up(&mut self, plan: &Plan, rate: usize, state: &State<f64>, dt: f64) {
         for (&(bond, sign), (inflow, size)) in
             plan.watch.boundary[rate].iter().zip(&mut self.inflow[rate])
         {
@@ -162,6 +169,145 @@ impl Tally {
     }
 }
 
+/// The running figures of a [`Tally`] in any kind of number, for whoever computes a step otherwise
+/// than the engine: the same sums in the same order.
+#[derive(Clone, Debug)]
+pub struct Figures<T> {
+    previous_effort: Vec<T>,
+    previous_chamber: Vec<T>,
+    /// Largest parasitic effort, and the number of the step.
+    parasitic: Vec<[T; 2]>,
+    last_parasitic: T,
+    /// Per rate and place: total, what it has lost, sum of magnitudes.
+    inflow: Vec<Vec<[T; 3]>>,
+    /// Total, what it has lost, sum of magnitudes.
+    work: Vec<[T; 3]>,
+}
+
+/// [`Sum::add`].
+fn add<T: Num>(total: &mut T, lost: &mut T, x: T) {
+    let t = *total + x;
+    let (kept, other) = ((*total - t) + x, (x - t) + *total);
+    *lost += T::select(x.abs().le(total.abs()), kept, other);
+    *total = t;
+}
+
+impl<T: Num> Figures<T> {
+    /// All zero.
+    pub fn of(plan: &Plan) -> Self {
+        let (watch, zero) = (&plan.watch, T::zero());
+        Self {
+            previous_effort: vec![zero; watch.lumped.iter().map(|(_, bonds)| bonds.len()).sum()],
+            previous_chamber: vec![zero; watch.chambers.len()],
+            parasitic: vec![[zero; 2]; watch.lumped.len() + watch.chambers.len()],
+            last_parasitic: zero,
+            inflow: (watch.boundary.iter()).map(|places| vec![[zero; 3]; places.len()]).collect(),
+            work: vec![[zero; 3]; watch.stores.len()],
+        }
+    }
+
+    /// Shows every number, always in the same order.
+    pub fn each(&mut self, mut see: impl FnMut(&mut T)) {
+        self.previous_effort.iter_mut().for_each(&mut see);
+        self.previous_chamber.iter_mut().for_each(&mut see);
+        self.parasitic.as_flattened_mut().iter_mut().for_each(&mut see);
+        see(&mut self.last_parasitic);
+        let places = self.inflow.iter_mut().flat_map(|places| places.as_flattened_mut());
+        places.for_each(&mut see);
+        self.work.as_flattened_mut().iter_mut().for_each(&mut see);
+    }
+
+    /// As the engine does after a (sub-)step of a rate; `stamp` is the number of the main step.
+    pub fn after(&mut self, plan: &Plan, rate: usize, state: &State<T>, dt: f64, stamp: T) {
+        let places = plan.watch.boundary[rate].iter().zip(&mut self.inflow[rate]);
+        for (&(bond, sign), [total, lost, size]) in places {
+            let volume = state.bonds[bond as usize].flow * sign * dt;
+            add(total, lost, volume);
+            *size += volume.abs();
+        }
+        for (store, bonds) in &plan.watch.store_bonds[rate] {
+            let mut power = T::zero();
+            for &b in bonds {
+                let bond = &state.bonds[b as usize];
+                power += bond.effort * bond.flow;
+            }
+            let [total, lost, size] = &mut self.work[*store as usize];
+            add(total, lost, power * dt);
+            *size += (power * dt).abs();
+        }
+        if rate > 0 || self.parasitic.is_empty() {
+            return;
+        }
+        self.last_parasitic = T::zero();
+        let mut note = |worst: &mut [T; 2], spread: T| {
+            let is_worse = spread.gt(worst[0]);
+            let [value, when] = *worst;
+            *worst = [T::select(is_worse, spread, value), T::select(is_worse, stamp, when)];
+            self.last_parasitic =
+                T::select(spread.gt(self.last_parasitic), spread, self.last_parasitic);
+        };
+        let mut previous = self.previous_effort.iter_mut();
+        let (lines, chambers) = self.parasitic.split_at_mut(plan.watch.lumped.len());
+        for ((_, bonds), worst) in plan.watch.lumped.iter().zip(lines) {
+            let (mut low, mut high) = (T::of(f64::INFINITY), T::of(f64::NEG_INFINITY));
+            for (&b, before) in bonds.iter().zip(previous.by_ref()) {
+                let effort = state.bonds[b as usize].effort;
+                let both = effort + *before;
+                *before = effort;
+                low = T::select(both.lt(low), both, low);
+                high = T::select(both.gt(high), both, high);
+            }
+            note(worst, (high - low) * 0.5);
+        }
+        for (((_, bond, mean), worst), before) in
+            plan.watch.chambers.iter().zip(chambers).zip(&mut self.previous_chamber)
+        {
+            let apart = state.bonds[*bond as usize].effort - state.states[*mean as usize];
+            let spread = (apart + *before).abs();
+            *before = apart;
+            note(worst, spread);
+        }
+    }
+}
+
+impl Tally {
+    /// The running figures, to be carried on elsewhere.
+    pub fn figures(&self, plan: &Plan) -> Figures<f64> {
+        let mut figures = Figures::of(plan);
+        figures.previous_effort.copy_from_slice(&self.previous_effort);
+        figures.previous_chamber.copy_from_slice(&self.previous_chamber);
+        for (to, &(spread, step)) in figures.parasitic.iter_mut().zip(&self.parasitic) {
+            *to = [spread, step as f64];
+        }
+        figures.last_parasitic = self.last_parasitic;
+        let places = figures.inflow.iter_mut().flatten().zip(self.inflow.iter().flatten());
+        for (to, (sum, size)) in places {
+            *to = [sum.total, sum.lost, *size];
+        }
+        for (to, (sum, size)) in figures.work.iter_mut().zip(&self.work) {
+            *to = [sum.total, sum.lost, *size];
+        }
+        figures
+    }
+
+    /// Takes the running figures back.
+    pub fn take(&mut self, figures: &Figures<f64>) {
+        self.previous_effort.copy_from_slice(&figures.previous_effort);
+        self.previous_chamber.copy_from_slice(&figures.previous_chamber);
+        for (to, &[spread, step]) in self.parasitic.iter_mut().zip(&figures.parasitic) {
+            *to = (spread, step as u64);
+        }
+        self.last_parasitic = figures.last_parasitic;
+        let places = self.inflow.iter_mut().flatten().zip(figures.inflow.iter().flatten());
+        for ((sum, size), &[total, lost, sizes]) in places {
+            (*sum, *size) = (Sum { total, lost }, sizes);
+        }
+        for ((sum, size), &[total, lost, sizes]) in self.work.iter_mut().zip(&figures.work) {
+            (*sum, *size) = (Sum { total, lost }, sizes);
+        }
+    }
+}
+
 /// What of a circuit's figures a part of it keeps: places in the lists of the whole [`Watch`].
 #[derive(Clone, Debug, Default)]
 pub struct Kept {
@@ -174,6 +320,13 @@ pub struct Kept {
 }
 
 impl Watch {
+    /// Whether steps have anything to add up.
+    fn has_figures(&self) -> bool {
+        self.boundary.iter().any(|bonds| !bonds.is_empty())
+            || self.store_bonds.iter().any(|stores| !stores.is_empty())
+            || !(self.lumped.is_empty() && self.chambers.is_empty())
+    }
+
     /// What a part watches, with its figures at the same places: component by component, and for the
     /// edge of the circuit by bond and sign.
     pub fn part(
@@ -224,6 +377,7 @@ impl Tally {
         }
         Self {
             enabled: self.enabled,
+            watches: part.watch.has_figures(),
             border_flow: part.rates.iter().map(|r| vec![0.0; r.borders.len()]).collect(),
             previous_effort,
             previous_chamber: kept

@@ -1,5 +1,6 @@
 //! A run: steps, samples, checks, and an end that is told.
 
+use crate::batches::Batches;
 use crate::engine::{self, Offence};
 use crate::monitor::{Tally, Verdict};
 use crate::plan::Plan;
@@ -104,6 +105,40 @@ pub const LOOK_EVERY: u64 = 256;
 /// Efforts and states beyond this are divergence, whatever the machine.
 pub(crate) const BEYOND_PHYSICS: f64 = 1e20;
 
+/// What takes the steps of a run: the engine, or code that does the same.
+pub trait Stepper {
+    /// Before the first step.
+    fn begin(&mut self, plan: &Plan, state: &State<f64>, tally: &Tally);
+    /// Takes so many steps.
+    fn advance(&mut self, plan: &Plan, state: &mut State<f64>, tally: &mut Tally, steps: u64);
+    /// After the last step: the tally is complete.
+    fn end(&mut self, plan: &Plan, tally: &mut Tally);
+}
+
+/// Steps by the engine.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct ByEngine;
+
+impl Stepper for ByEngine {
+    fn begin(&mut self, _: &Plan, _: &State<f64>, _: &Tally) {}
+    #[inline(always)]
+    fn advance(&mut self, plan: &Plan, state: &mut State<f64>, tally: &mut Tally, steps: u64) {
+        for _ in 0..steps {
+            engine::step(plan, state, tally, false);
+        }
+    }
+    fn end(&mut self, _: &Plan, _: &mut Tally) {}
+}
+
+/// Circuits with many components of one type.
+impl Stepper for Batches<'_> {
+    fn begin(&mut self, _: &Plan, _: &State<f64>, _: &Tally) {}
+    fn advance(&mut self, _: &Plan, state: &mut State<f64>, tally: &mut Tally, steps: u64) {
+        Batches::advance(self, state, tally, steps);
+    }
+    fn end(&mut self, _: &Plan, _: &mut Tally) {}
+}
+
 /// Runs from `state` until step `steps`, counted from the start of the circuit's time.
 ///
 /// `go_on` is called now and then and stops the run when it returns false. The step loop itself
@@ -114,11 +149,29 @@ pub fn run(
     steps: u64,
     recorder: &mut Recorder,
     watch: bool,
+    go_on: impl FnMut(Progress) -> bool,
+) -> Outcome {
+    match Batches::of(plan) {
+        Some(mut batches) => run_by(&mut batches, plan, state, steps, recorder, watch, go_on),
+        None => run_by(&mut ByEngine, plan, state, steps, recorder, watch, go_on),
+    }
+}
+
+/// The same with another stepper.
+pub fn run_by(
+    stepper: &mut impl Stepper,
+    plan: &Plan,
+    state: &mut State<f64>,
+    steps: u64,
+    recorder: &mut Recorder,
+    watch: bool,
     mut go_on: impl FnMut(Progress) -> bool,
 ) -> Outcome {
     let mut tally = Tally::new(plan, state, watch);
     record_start(plan, state, steps, recorder);
-    let ended = run_on(plan, state, steps, recorder, &mut tally, &mut go_on);
+    stepper.begin(plan, state, &tally);
+    let ended = go_on_by(stepper, plan, state, steps, recorder, &mut tally, &mut go_on);
+    stepper.end(plan, &mut tally);
     Outcome { ended, verdict: Verdict::new(plan, state, &tally) }
 }
 
@@ -138,6 +191,21 @@ pub fn run_on(
     tally: &mut Tally,
     go_on: &mut dyn FnMut(Progress) -> bool,
 ) -> Ended {
+    match Batches::of(plan) {
+        Some(mut batches) => go_on_by(&mut batches, plan, state, steps, recorder, tally, go_on),
+        None => go_on_by(&mut ByEngine, plan, state, steps, recorder, tally, go_on),
+    }
+}
+
+fn go_on_by(
+    stepper: &mut impl Stepper,
+    plan: &Plan,
+    state: &mut State<f64>,
+    steps: u64,
+    recorder: &mut Recorder,
+    tally: &mut Tally,
+    go_on: &mut dyn FnMut(Progress) -> bool,
+) -> Ended {
     let mut good = state.clone();
     let mut ended = Ended::Done;
     let time_of = |step: u64| plan.start + step as f64 * plan.step;
@@ -148,9 +216,7 @@ pub fn run_on(
         let mut is_sound = true;
         while state.step < end {
             let pause = sample.min(end);
-            while state.step < pause {
-                engine::step(plan, state, tally, false);
-            }
+            stepper.advance(plan, state, tally, pause - state.step);
             if state.step == sample {
                 is_sound = recorder.record(time_of(state.step), state);
                 sample = recorder.sampling.next(state.step + 1, steps);

@@ -48,6 +48,18 @@ crate::choice! {
     }
 }
 
+crate::choice! {
+    /// Whether the step of a circuit is compiled into code of its own.
+    pub enum Fused {
+        /// When the number of steps makes it pay.
+        Auto = "auto",
+        /// Always, where it can be.
+        On = "on",
+        /// Never.
+        Off = "off",
+    }
+}
+
 /// How a circuit is run.
 #[component("run", s)]
 #[derive(Clone, Debug, PartialEq)]
@@ -94,6 +106,9 @@ pub struct RunSettings {
     /// – — whose order of execution, start values and result names: fluxline, or hopsan for models that come from it [–]
     #[parameter(default = "fluxline")]
     pub convention: Convention,
+    /// – — compile the circuit into code of its own, which gives the same results faster: auto, on or off [–]
+    #[parameter(default = "auto")]
+    pub fused: Fused,
 }
 
 impl RunSettings {

@@ -1,5 +1,7 @@
 //! Tabulated data: curves over one variable, maps over two.
 
+use crate::number::Num;
+
 /// Columns of numbers in SI units: knots and values of a curve, or a grid.
 ///
 /// A curve has one row of `values`; a map has one row per entry of `rows`. Between knots it is
@@ -23,6 +25,12 @@ impl Table {
     /// Value and slope of the curve at `x`.
     pub fn at(&self, x: f64) -> (f64, f64) {
         interpolate(&self.knots, &self.values, x)
+    }
+
+    /// The curve at a number of any kind.
+    #[inline(always)]
+    pub fn along<T: Num>(&self, x: T) -> T {
+        x.on_curve(&self.knots, &self.values)
     }
 
     /// Value and both slopes of the map at (`x`, `y`), `x` along the columns.
@@ -54,7 +62,7 @@ fn locate(knots: &[f64], x: f64) -> (usize, f64, f64) {
     (i, (x - knots[i]) / width, width)
 }
 
-fn interpolate(knots: &[f64], values: &[f64], x: f64) -> (f64, f64) {
+pub(crate) fn interpolate(knots: &[f64], values: &[f64], x: f64) -> (f64, f64) {
     if knots.len() < 2 {
         return (values.first().copied().unwrap_or(0.0), 0.0);
     }

@@ -1,16 +1,15 @@
 //! Whether it pays to run a circuit in parts, measured on this machine before the run.
 //!
-//! A step in one piece takes as long as some steps do. In parts it takes the share of the largest
-//! part, and two messages between neighbours: there and back once takes what a pair of threads needs
-//! to hand each other a number.
+//! A step in one piece takes as long as some steps do. In parts it takes the time of the slowest
+//! part, with what it exchanges, by costs that are measured on this machine and kept.
 
-use crate::cut::Cut;
-use crate::mailbox::{Mailbox, Patience};
+use crate::cost;
+use crate::graph::Tasks;
+use crate::mapping::{Mapping, Method, map};
 use crate::parts::Partition;
 use fluxline_core::engine;
 use fluxline_core::monitor::Tally;
 use fluxline_core::plan::Plan;
-use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::time::{Duration, Instant};
 
 /// What to do.
@@ -25,8 +24,6 @@ pub enum Advice {
 const LEAST_PER_PART: usize = 50;
 /// Runs shorter than this are over before threads are at work.
 const LEAST_TIME: Duration = Duration::from_millis(40);
-/// Time to hand over a number of a message, s: a cache line of eight in some 50 ns.
-const PER_NUMBER: f64 = 6e-9;
 /// So much faster it must be predicted to be, to make up for what the prediction does not know.
 const LEAST_GAIN: f64 = 1.15;
 
@@ -51,49 +48,41 @@ pub fn advise(plan: &Plan, steps: u64) -> Advice {
             whole.as_secs_f64() * 1e3
         ));
     }
-    let round_trip = round_trip();
-    let mut best: Option<(f64, Partition)> = None;
-    let most = cores.min(components / LEAST_PER_PART);
-    for parts in 2..=most.max(2) {
-        let partition = Partition::in_order(plan, parts);
-        let Ok(split) = Cut::new(plan, &partition) else { continue };
-        let time = predicted(&split, serial, components, round_trip);
-        if best.as_ref().is_none_or(|(least, _)| time < *least) {
-            best = Some((time, partition));
+    let (costs, _) = cost::known(plan, cost::cache_path().as_deref(), false);
+    let tasks = Tasks::of(plan, &costs);
+    if tasks.graph.len() < 2 {
+        return Advice::Serial("its components cannot be separated".to_owned());
+    }
+    let most = cores.min(components / LEAST_PER_PART).max(2);
+    let mut best: Option<Mapping> = None;
+    for parts in 2..=most {
+        let found = map(&tasks, &costs.links(), parts, Method::Multilevel, 1);
+        if best.as_ref().is_none_or(|best| found.step < best.step) {
+            best = Some(found);
         }
     }
     let micro = |seconds: f64| format!("{:.2} µs", seconds * 1e6);
     match best {
-        Some((time, partition)) if serial > LEAST_GAIN * time => {
+        Some(best) if best.speed_up() > LEAST_GAIN => {
             let why = format!(
                 "a step takes {} in one piece; predicted speed-up {:.2}",
                 micro(serial),
-                serial / time
+                best.speed_up()
             );
-            Advice::Parts(partition, why)
+            Advice::Parts(best.partition, why)
         }
-        Some((time, partition)) => Advice::Serial(format!(
-            "a step takes {}; in {} parts it is predicted to take {}, {} of it for messages",
-            micro(serial),
-            partition.parts,
-            micro(time),
-            micro(round_trip)
-        )),
+        Some(best) => {
+            let exchange = best.slowest().map_or(0.0, |share| share.time.exchange);
+            Advice::Serial(format!(
+                "a step takes {}; in {} parts it is predicted to take {}, {} of it for messages",
+                micro(serial),
+                best.partition.parts,
+                micro(serial / best.speed_up()),
+                micro(exchange * 1e-9)
+            ))
+        }
         None => Advice::Serial("its components cannot be separated".to_owned()),
     }
-}
-
-/// Predicted time per step, s.
-fn predicted(split: &Cut, serial: f64, components: usize, round_trip: f64) -> f64 {
-    let time = |part: usize| {
-        let own = split.parts[part].components as f64 / components as f64 * serial;
-        let links = split.links.iter().filter(|link| link.from == part || link.to == part);
-        let numbers: usize = links.map(|link| link.waves.len() + link.flows.len()).sum();
-        own + numbers as f64 * PER_NUMBER
-    };
-    let slowest = (0..split.parts.len()).map(time).fold(0.0, f64::max);
-    // Waves there, flows back.
-    slowest + round_trip
 }
 
 /// Time of a step in one piece, s.
@@ -110,36 +99,4 @@ fn step_time(plan: &Plan) -> f64 {
         best = best.min(begun.elapsed().as_secs_f64() / 10.0);
     }
     best
-}
-
-/// Time for a number to another thread and back, s, at best: with the machine busy, waiting
-/// threads give way and the run takes longer in one piece as well.
-fn round_trip() -> f64 {
-    const ROUNDS: u64 = 200;
-    let (there, back) = (Mailbox::<AtomicU64>::new(1), Mailbox::<AtomicU64>::new(1));
-    let stop = AtomicBool::new(false);
-    let take = |mailbox: &Mailbox<AtomicU64>, n: u64| {
-        let mut patience = Patience::new(300, &stop);
-        let mut number = 0.0;
-        mailbox.take(n, || patience.wait(), |places| number = places.get());
-        number
-    };
-    std::thread::scope(|scope| {
-        scope.spawn(|| {
-            for n in 1..=8 * ROUNDS {
-                let number = take(&there, n);
-                back.post(n, |places| places.put(number));
-            }
-        });
-        let mut best = f64::INFINITY;
-        for trial in 0..8 {
-            let begun = Instant::now();
-            for n in trial * ROUNDS + 1..=(trial + 1) * ROUNDS {
-                there.post(n, |places| places.put(n as f64));
-                take(&back, n);
-            }
-            best = best.min(begun.elapsed().as_secs_f64() / ROUNDS as f64);
-        }
-        best
-    })
 }

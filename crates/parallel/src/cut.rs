@@ -526,9 +526,9 @@ fn cut_out(
             components += s.iter().chain(&c).chain(&q).map(|group| group.len()).sum::<usize>();
             let owner = |to: u32| layout.source.get(&to).copied();
             RateGroup {
-                s,
-                c,
-                q,
+                s: s.into(),
+                c: c.into(),
+                q: q.into(),
                 junctions: match rate {
                     0 => meetings.iter_mut().flat_map(std::mem::take).collect(),
                     _ => (groups.junctions.iter())

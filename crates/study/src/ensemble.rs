@@ -11,17 +11,19 @@ use fluxline_core::number::{Lanes, Num};
 use fluxline_core::plan::Plan;
 use fluxline_core::recorder::{Recorder, Sampling};
 use fluxline_core::run::{self, Ended};
-use fluxline_core::settings::{Begin, Convention, RunSettings, SolverKind, StepControl};
+use fluxline_core::settings::{Begin, Convention, Fused, RunSettings, SolverKind, StepControl};
 use fluxline_core::start::{Rest, come_to_rest, longest_history};
 use fluxline_core::state::State;
 use fluxline_core::values::Rules;
 use fluxline_core::variables::{Slot, Variable};
 use fluxline_diagnostics::{Code, Diagnostic, Diagnostics, SourceMap};
 use fluxline_formats::Override;
+use fluxline_fused::choice;
+use fluxline_fused::lanes::{LaneCode, LaneSource};
 use fluxline_units::{Dimension, Quantity};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, mpsc};
+use std::sync::{Arc, OnceLock, mpsc};
 
 /// Where circuits come from.
 pub trait Model: Sync {
@@ -178,6 +180,8 @@ pub struct Ensemble<'m> {
     wanted: Wanted,
     shared: Arc<Look>,
     fingerprint: u64,
+    /// Code of its own, once it has paid to make some; none where that is not possible.
+    code: OnceLock<Option<LaneCode>>,
     /// How it is run.
     pub effort: Effort,
     /// Interrupts it.
@@ -286,6 +290,7 @@ impl<'m> Ensemble<'m> {
             wanted,
             shared: Arc::new(shared),
             fingerprint: plan.fingerprint,
+            code: OnceLock::new(),
             effort: Effort::default(),
             stop: AtomicBool::new(false),
         };
@@ -333,6 +338,7 @@ impl<'m> Ensemble<'m> {
         hand_on: &mut dyn FnMut(usize, Outcome),
     ) {
         let threads = self.effort.threads().clamp(1, count.max(1));
+        self.make_code(count, variant);
         let batch = self.batch(count, threads);
         let batches = count.div_ceil(batch);
         let next = AtomicUsize::new(0);
@@ -381,6 +387,45 @@ impl<'m> Ensemble<'m> {
                 }
             }
         });
+    }
+
+    /// Compiles the circuit, when so many runs make it pay.
+    fn make_code(&self, count: usize, variant: &(dyn Fn(usize) -> Variant + Sync)) {
+        let (run, registry) = (&self.circuit.run, self.model.registry());
+        let (lanes, steps) = (self.effort.lanes(), self.steps());
+        let components = self.circuit.components.len();
+        let anyway = run.fused == Fused::On;
+        let may_pay = anyway || choice::may_pay_for_variants(count, steps, components);
+        if run.fused == Fused::Off || lanes == 1 || !may_pay || self.code.get().is_some() {
+            return;
+        }
+        // Constants in which some variants differ are loaded; those of a few tell which.
+        let mut circuit = self.circuit.clone();
+        let some = (0..EXAMPLES.min(count)).map(|i| i * count / EXAMPLES.min(count));
+        let mut plans: Vec<Plan> = some
+            .filter_map(|i| self.build(&mut circuit, i, &variant(i)).ok())
+            .map(|built| built.plan)
+            .collect();
+        if plans.is_empty() {
+            return;
+        }
+        let first = plans.swap_remove(0);
+        let code = match LaneSource::of(first, &plans, registry, lanes) {
+            Ok(source)
+                if anyway || choice::pays_for_variants(&source, count, steps, components) =>
+            {
+                source.compile().ok()
+            }
+            // More runs may make it pay later.
+            Ok(_) => return,
+            Err(_) => None,
+        };
+        let _ = self.code.set(code);
+    }
+
+    /// Whether runs are stepped by code of their own.
+    pub fn has_own_code(&self) -> bool {
+        matches!(self.code.get(), Some(Some(code)) if code.lanes() == self.effort.lanes())
     }
 
     fn is_stopped(&self) -> bool {
@@ -568,13 +613,25 @@ impl<'m> Ensemble<'m> {
     where
         Widths: Width<N>,
     {
-        let Some(mut lanes) = self.pack::<N>(built, members) else { return false };
         let first = &built[members[0]];
         let member = |lane: usize| &built[members[lane.min(members.len() - 1)]];
+        let plans: [&Plan; N] = std::array::from_fn(|lane| &member(lane).plan);
+        let code = self.code.get().and_then(Option::as_ref);
+        let mut own = code.and_then(|code| code.run(&plans, self.model.registry()));
+        let mut lanes = match own {
+            Some(_) => None,
+            None => match self.pack::<N>(built, members) {
+                Some(lanes) => Some(lanes),
+                None => return false,
+            },
+        };
         let starts: [&State<f64>; N] = std::array::from_fn(|lane| {
             member(lane).state.as_ref().unwrap_or(&member(lane).plan.initial)
         });
         let mut state = pack_states(starts);
+        if let Some(own) = &mut own {
+            own.begin(&mut state);
+        }
         let mut observer = Observer::<Lanes<N>>::new(&first.look, &self.wanted, first.steps());
         let mut failed = 0u64;
         let all = u64::MAX >> (64 - N);
@@ -584,8 +641,10 @@ impl<'m> Ensemble<'m> {
             first.steps(),
             &first.look,
             &mut observer,
-            |state| {
-                lanes.step(state, false);
+            |state| match (&mut own, &mut lanes) {
+                (Some(own), _) => own.advance(state, 1),
+                (_, Some(lanes)) => lanes.step(state, false),
+                _ => {}
             },
             |state| {
                 let mut wrong = unsound(state) | state.faults.stopped_lanes;
@@ -689,6 +748,9 @@ impl<'m> Ensemble<'m> {
         Some(Reason { kind, message })
     }
 }
+
+/// Variants that are looked at to learn in what they differ.
+const EXAMPLES: usize = 24;
 
 /// Fewer variants than this are faster one after the other than in lanes that are mostly empty.
 fn least_for_lanes(lanes: usize) -> usize {

@@ -5,9 +5,11 @@ use crate::args::Bench;
 use crate::session::{Engine, Recording, Session};
 use fluxline_core::engine;
 use fluxline_core::recorder::Recorder;
-use fluxline_core::run::{self, Ended};
+use fluxline_core::run::{self, Ended, Outcome};
+use fluxline_core::state::State;
 use fluxline_diagnostics::{Code, Diagnostic};
 use fluxline_formats::Override;
+use fluxline_fused::choice::for_run;
 use serde_json::json;
 use std::collections::HashMap;
 use std::time::Instant;
@@ -38,6 +40,17 @@ struct Measured {
     recorded: usize,
     types: Vec<TypeCost>,
     memory: Option<u64>,
+    own_code: Option<OwnCode>,
+}
+
+/// What code of its own makes of it.
+struct OwnCode {
+    /// Seconds of each repeat, the least first.
+    seconds: Vec<f64>,
+    /// What the compiler took; nothing when the code was there.
+    compiler: Option<f64>,
+    statements: usize,
+    by_engine: Vec<String>,
 }
 
 pub(super) fn run(console: &Console, args: &Bench) -> u8 {
@@ -53,7 +66,7 @@ pub(super) fn run(console: &Console, args: &Bench) -> u8 {
         let problem = Diagnostic::error(Code::UnknownSetting, message);
         return console.fail(problem.help("measure it with `--set run.step_control=fixed`"));
     }
-    match measure(&session, args.repeat, startup) {
+    match measure(&session, args, startup) {
         Err(problem) => console.fail(problem),
         Ok(measured) => {
             match args.json {
@@ -65,27 +78,56 @@ pub(super) fn run(console: &Console, args: &Bench) -> u8 {
     }
 }
 
-fn measure(session: &Session, repeat: u32, startup: f64) -> Result<Measured, Diagnostic> {
+fn measure(session: &Session, args: &Bench, startup: f64) -> Result<Measured, Diagnostic> {
     let plan = session.plan();
     let steps = session.steps();
     let chosen = session.recording(&Recording::default()).map_err(|found| {
         let first = found.iter().next().map_or("nothing to record", |d| d.message()).to_owned();
         Diagnostic::error(Code::RecordMatchesNothing, first)
     })?;
-    let mut seconds = Vec::new();
-    for _ in 0..repeat {
+    let mut code = match args.fused {
+        false => None,
+        true => {
+            Some(for_run(plan, &session.registry, &plan.initial, steps, true).map_err(|why| {
+                let message = format!("the circuit has no code of its own: {why}");
+                Diagnostic::error(Code::NoOwnCode, message)
+                    .help("measure the engine alone, without `--fused`")
+            })?)
+        }
+    };
+    let once = |stepper: &mut dyn FnMut(&mut State<f64>, &mut Recorder) -> Outcome| {
         let mut state = plan.initial.clone();
         let mut recorder = Recorder::new(chosen.variables.clone(), chosen.sampling, steps);
         let begin = Instant::now();
-        let outcome = run::run(plan, &mut state, steps, &mut recorder, true, |_| true);
-        seconds.push(begin.elapsed().as_secs_f64());
+        let outcome = stepper(&mut state, &mut recorder);
+        let seconds = begin.elapsed().as_secs_f64();
         if outcome.ended != Ended::Done {
             let message = "the run does not reach its end, so that nothing can be measured";
             return Err(Diagnostic::error(Code::Interrupted, message)
                 .help("`fluxline run` tells what goes wrong"));
         }
+        Ok(seconds)
+    };
+    // In turns, so that what else the machine does falls on both.
+    let (mut seconds, mut with_code) = (Vec::new(), Vec::new());
+    for _ in 0..args.repeat {
+        seconds.push(once(&mut |state, recorder| {
+            run::run(plan, state, steps, recorder, true, |_| true)
+        })?);
+        if let Some(code) = &mut code {
+            with_code.push(once(&mut |state, recorder| {
+                run::run_by(code, plan, state, steps, recorder, true, |_| true)
+            })?);
+        }
     }
     seconds.sort_by(f64::total_cmp);
+    with_code.sort_by(f64::total_cmp);
+    let own_code = code.map(|code| OwnCode {
+        seconds: with_code,
+        compiler: code.made().took.map(|took| took.as_secs_f64()),
+        statements: code.source().statements,
+        by_engine: code.engine_steps(plan).into_iter().map(str::to_owned).collect(),
+    });
     let memory = peak_memory();
     let mut state = plan.initial.clone();
     let profiled = steps.min(PROFILED);
@@ -117,6 +159,7 @@ fn measure(session: &Session, repeat: u32, startup: f64) -> Result<Measured, Dia
         recorded: chosen.variables.len(),
         types,
         memory,
+        own_code,
     })
 }
 
@@ -128,13 +171,23 @@ pub(super) fn peak_memory() -> Option<u64> {
     Some(kilobytes * 1024)
 }
 
+/// Of times in order, the least.
+fn least(all: &[f64]) -> f64 {
+    all.first().copied().unwrap_or(f64::NAN)
+}
+
+/// Of times in order, that in the middle.
+fn median(all: &[f64]) -> f64 {
+    let n = all.len();
+    0.5 * (all[(n - 1) / 2] + all[n / 2])
+}
+
 impl Measured {
     fn least(&self) -> f64 {
-        self.seconds.first().copied().unwrap_or(f64::NAN)
+        least(&self.seconds)
     }
     fn median(&self) -> f64 {
-        let (n, all) = (self.seconds.len(), &self.seconds);
-        0.5 * (all[(n - 1) / 2] + all[n / 2])
+        median(&self.seconds)
     }
     fn per_step(&self) -> f64 {
         self.least() * 1e9 / self.steps.max(1) as f64
@@ -168,6 +221,14 @@ fn in_json(args: &Bench, measured: &Measured) -> serde_json::Value {
         "real_time_factor": measured.simulated / measured.least(),
         "startup_seconds": measured.startup,
         "peak_memory_bytes": measured.memory,
+        "fused": measured.own_code.as_ref().map(|code| json!({
+            "min_seconds": least(&code.seconds),
+            "median_seconds": median(&code.seconds),
+            "ns_per_step": least(&code.seconds) * 1e9 / measured.steps.max(1) as f64,
+            "compile_seconds": code.compiler,
+            "statements": code.statements,
+            "by_engine": code.by_engine,
+        })),
         "types": types,
     })
 }
@@ -197,6 +258,20 @@ fn in_words(args: &Bench, measured: &Measured) -> String {
         format!("{:.1} ns", measured.per_step() / measured.components.max(1) as f64),
     );
     line("real time", format!("{:.0} ×", measured.simulated / measured.least()));
+    if let Some(code) = &measured.own_code {
+        let fastest = least(&code.seconds);
+        let times = measured.least() / fastest;
+        let per_step = fastest * 1e9 / measured.steps.max(1) as f64;
+        line("own code", format!("{per_step:.1} ns per step, {times:.2} × as fast"));
+        let compiled = match code.compiler {
+            Some(seconds) => format!("{seconds:.3} s"),
+            None => "before".to_owned(),
+        };
+        line("compiled", format!("{compiled}, {} statements", code.statements));
+        if !code.by_engine.is_empty() {
+            line("by the engine", code.by_engine.join(", "));
+        }
+    }
     if let Some(bytes) = measured.memory {
         line("memory", format!("{:.1} MB", bytes as f64 / 1e6));
     }

@@ -133,6 +133,7 @@ fn open(args: &Run) -> Result<Session, Failure> {
         ("solver.method", &args.solver),
         ("solver.relative_tolerance", &args.tolerance),
         ("solver.small_volumes", &args.small_volumes),
+        ("run.fused", &args.fused),
     ];
     let mut overrides: Vec<Override> =
         given.iter().filter_map(|(name, text)| Some(Override::new(name, text.as_ref()?))).collect();

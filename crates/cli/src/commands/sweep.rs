@@ -265,6 +265,7 @@ fn sweep(
         table: &table,
         tally: &tally,
         effort: ensemble.effort,
+        own_code: ensemble.has_own_code(),
         seconds,
         ran: ran - finished,
         resumed: finished,
@@ -359,6 +360,7 @@ struct Summary<'a> {
     table: &'a Table,
     tally: &'a Tally,
     effort: Effort,
+    own_code: bool,
     seconds: f64,
     /// Runs of this time, without those of an earlier attempt.
     ran: u64,
@@ -413,6 +415,7 @@ impl Summary<'_> {
             "runs_per_second": self.ran as f64 / self.seconds.max(1e-9),
             "threads": self.effort.threads(),
             "lanes": self.effort.lanes(),
+            "fused": self.own_code,
             "instructions": self.effort.instructions(),
             "peak_memory_bytes": peak_memory(),
             "metrics": metrics,
@@ -433,7 +436,10 @@ impl Summary<'_> {
         let rate = rounded(self.ran as f64 / self.seconds.max(1e-9), 3);
         let lanes = match self.effort.lanes() {
             1 => String::new(),
-            lanes => format!(", {lanes} side by side ({})", self.effort.instructions()),
+            lanes => {
+                let own = if self.own_code { ", own code" } else { "" };
+                format!(", {lanes} side by side ({}{own})", self.effort.instructions())
+            }
         };
         let before = match self.resumed {
             0 => String::new(),

@@ -2,6 +2,7 @@
 
 mod filters;
 mod lumped;
+mod mapping;
 mod mass_spring;
 mod rare_exchange;
 mod relief_line;
@@ -138,6 +139,7 @@ pub const CASES: &[Case] = &[
     lumped::run_off::CASE,
     lumped::flow_control_valve::CASE,
     lumped::stiffness::CASE,
+    mapping::CASE,
     rare_exchange::CASE,
     study::identification_rig::CASE,
     study::servo_tuning::CASE,

@@ -204,8 +204,9 @@ pub fn equivalent_mass<T: Num>(io: &mut Step<'_, T>, port: usize) -> T {
     let mass = io.dry(port);
     let missing = mass.le(T::zero());
     if missing.any() {
-        if io.time > 1.5 * io.dt {
-            io.request_stop(missing);
+        let too_long = missing & T::of(io.time).gt(T::of(1.5 * io.dt));
+        if too_long.any() {
+            io.request_stop(too_long);
         }
         return T::select(missing, T::one(), mass);
     }

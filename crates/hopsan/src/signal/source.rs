@@ -394,7 +394,7 @@ impl SoftStep {
 impl Pulse {
     #[inline(always)]
     fn value<T: Num>(io: &Step<'_, T>) -> T {
-        let t = T::of(io.time + 0.5 * io.dt);
+        let t = T::of(io.time) + 0.5 * io.dt;
         let base = io.input(Self::BASE);
         let during = t.ge(io.input(Self::BEGIN)) & t.lt(io.input(Self::END));
         T::select(during, base + io.input(Self::AMPLITUDE), base)

@@ -108,7 +108,7 @@ impl Lookup {
     }
     #[inline(always)]
     fn value<T: Num>(k: &TableConstants<T>, _: f64, u: impl Fn(usize) -> T) -> T {
-        u(Self::INPUT).apply(|x| k.table.at(x))
+        k.table.along(u(Self::INPUT))
     }
 }
 

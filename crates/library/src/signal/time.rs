@@ -15,16 +15,23 @@ pub(super) fn ahead(time: f64) -> f64 {
     time + time.abs() * SLACK
 }
 
+/// The same as a number of any kind, computed in it.
+#[inline(always)]
+fn just_ahead<T: Num>(time: f64) -> T {
+    let time = T::of(time);
+    time + time.abs() * SLACK
+}
+
 /// True from the time of an event on.
 #[inline(always)]
 pub(super) fn reached<T: Num>(time: f64, event: T) -> T::Mask {
-    event.le(T::of(ahead(time)))
+    event.le(just_ahead(time))
 }
 
 /// Whole periods that have begun since `start`, less one: 0 in the first, negative before.
 #[inline(always)]
 pub(super) fn interval<T: Num>(time: f64, start: T, frequency: T) -> T {
-    ((T::of(ahead(time)) - start) * frequency).floor()
+    ((just_ahead::<T>(time) - start) * frequency).floor()
 }
 
 /// Position within the present period, 0 (included) to 1.

@@ -50,7 +50,7 @@ impl<T: Num> VariableConstants<T> {
     #[inline(always)]
     fn share(&self, signal: T) -> T {
         let signal = opening(signal);
-        if self.is_linear { signal } else { signal.apply(|s| self.characteristic.at(s)) }
+        if self.is_linear { signal } else { self.characteristic.along(signal) }
     }
 }
 

@@ -1,0 +1,1089 @@
+//! A number that writes down how it is computed: the way from generic physics to straight-line code.
+//!
+//! Every operation on a [`Trace`] becomes a node of a tape; nodes that are the same are one node, and
+//! what constants decide is decided with the arithmetic of a run. Simplifications keep every bit:
+//! `x·1`, `a − (−b)`, `|−x|`, but never `x + 0`, which turns −0 into 0.
+//!
+//! Where a component asks whether a mask holds ([`Mask::any`], [`Mask::all`]), the answer is a
+//! decision: it is written down, and [`explore`] repeats the computation with the other answer until
+//! it knows the tree of all of them, or as much of it as it is allowed to. For a single run a
+//! decision settles the masks that follow from it; in lanes they stay open, because lanes may
+//! disagree.
+
+use crate::number::{Mask, Num};
+use std::cell::RefCell;
+use std::collections::{HashMap, HashSet, VecDeque};
+use std::ops::{Add, AddAssign, BitAnd, BitOr, Div, Mul, Neg, Not, Sub, SubAssign};
+
+/// Decisions on one path: who takes more iterates, and is not followed.
+const MOST_DECISIONS: usize = 40;
+
+/// Index of a node of the tape.
+pub type Node = u32;
+
+/// Functions of one number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Function {
+    /// √x.
+    Sqrt,
+    /// |x|.
+    Abs,
+    /// eˣ.
+    Exp,
+    /// Natural logarithm.
+    Ln,
+    /// Sine.
+    Sin,
+    /// Cosine.
+    Cos,
+    /// Hyperbolic tangent.
+    Tanh,
+    /// Largest whole number not above x.
+    Floor,
+}
+
+/// What a node is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Op {
+    /// A number, by its bits.
+    Constant(u64),
+    /// A number of the state as it was when the step began.
+    Load(u32),
+    /// A constant that differs between variants.
+    Parameter(u32),
+    /// Time at the end of the step of some rate.
+    Time(u32),
+    /// The number of the main step, counted from 1.
+    Stamp,
+    /// What came of a tree of decisions, or of a component that was not traced.
+    Result(u32),
+    /// a + b.
+    Add(Node, Node),
+    /// a − b.
+    Sub(Node, Node),
+    /// a·b.
+    Mul(Node, Node),
+    /// a/b.
+    Div(Node, Node),
+    /// −a.
+    Neg(Node),
+    /// f(a).
+    Call(Function, Node),
+    /// aᵇ.
+    Power(Node, Node),
+    /// The second where the mask holds, else the third.
+    Select(Node, Node, Node),
+    /// A mask that always or never holds.
+    Truth(bool),
+    /// a < b.
+    Less(Node, Node),
+    /// a ≤ b.
+    LessEqual(Node, Node),
+    /// Both masks.
+    And(Node, Node),
+    /// Either mask.
+    Or(Node, Node),
+    /// Not the mask.
+    Not(Node),
+}
+
+impl Op {
+    /// The nodes it is computed from.
+    pub fn sources(self) -> impl Iterator<Item = Node> {
+        use Op::{Add, And, Call, Div, Less, LessEqual, Mul, Neg, Not, Or, Power, Select, Sub};
+        let (a, b, c) = match self {
+            Neg(a) | Call(_, a) | Not(a) => (Some(a), None, None),
+            Add(a, b)
+            | Sub(a, b)
+            | Mul(a, b)
+            | Div(a, b)
+            | Power(a, b)
+            | Less(a, b)
+            | LessEqual(a, b)
+            | And(a, b)
+            | Or(a, b) => (Some(a), Some(b), None),
+            Select(a, b, c) => (Some(a), Some(b), Some(c)),
+            _ => (None, None, None),
+        };
+        [a, b, c].into_iter().flatten()
+    }
+}
+
+/// A question about a mask, and what was answered.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Decision {
+    /// The mask.
+    pub mask: Node,
+    /// Whether it holds in any lane; otherwise in all.
+    pub is_any: bool,
+    /// The answer.
+    pub answer: bool,
+}
+
+/// How decisions are treated.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Width {
+    /// One run: a mask holds or does not.
+    One,
+    /// Several runs side by side.
+    Lanes,
+}
+
+/// The nodes, and where the present computation stands.
+#[derive(Debug)]
+pub struct Tape {
+    ops: Vec<Op>,
+    /// What each would be in the first step: tells which answers to expect.
+    values: Vec<f64>,
+    known: HashMap<Op, Node>,
+    width: Width,
+    /// Answers to give, then those that are expected.
+    script: Vec<bool>,
+    path: Vec<Decision>,
+    /// What is settled on this path, by mask; in lanes for the question "any" and "all" each.
+    facts: HashMap<(Node, bool), bool>,
+    /// True when both sides of every decision after the script are computed.
+    is_cautious: bool,
+    /// Questions of which both sides are always computed, because that costs little.
+    cheap: HashSet<(Node, bool)>,
+    /// Why the present computation cannot be followed.
+    refusal: Option<&'static str>,
+    /// Masks whose lanes were asked for, in order.
+    asked: Vec<Node>,
+    /// What stands for time, and which time it is.
+    time: (u64, u32, f64),
+    results: u32,
+    most: usize,
+}
+
+impl Default for Tape {
+    fn default() -> Self {
+        Self {
+            ops: Vec::new(),
+            values: Vec::new(),
+            known: HashMap::new(),
+            width: Width::One,
+            script: Vec::new(),
+            path: Vec::new(),
+            facts: HashMap::new(),
+            is_cautious: false,
+            cheap: HashSet::new(),
+            refusal: None,
+            asked: Vec::new(),
+            time: (f64::NAN.to_bits(), 0, 0.0),
+            results: 0,
+            most: usize::MAX,
+        }
+    }
+}
+
+thread_local! {
+    static TAPE: RefCell<Tape> = RefCell::new(Tape::default());
+}
+
+fn with<R>(f: impl FnOnce(&mut Tape) -> R) -> R {
+    TAPE.with(|tape| f(&mut tape.borrow_mut()))
+}
+
+impl Tape {
+    fn intern(&mut self, op: Op, value: f64) -> Node {
+        if let Some(&node) = self.known.get(&op) {
+            return node;
+        }
+        let node = self.ops.len() as Node;
+        if self.ops.len() >= self.most {
+            // Whatever comes is not used.
+            self.refusal.get_or_insert("its step is too long");
+            return 0;
+        }
+        self.ops.push(op);
+        self.values.push(value);
+        self.known.insert(op, node);
+        node
+    }
+    fn number(&mut self, value: f64) -> Node {
+        self.intern(Op::Constant(value.to_bits()), value)
+    }
+    fn constant(&self, node: Node) -> Option<f64> {
+        match self.ops[node as usize] {
+            Op::Constant(bits) => Some(f64::from_bits(bits)),
+            _ => None,
+        }
+    }
+    fn value(&self, node: Node) -> f64 {
+        self.values[node as usize]
+    }
+    fn negated(&self, node: Node) -> Option<Node> {
+        match self.ops[node as usize] {
+            Op::Neg(a) => Some(a),
+            _ => None,
+        }
+    }
+    fn binary(&mut self, op: fn(Node, Node) -> Op, a: Node, b: Node, value: f64) -> Node {
+        match (self.constant(a), self.constant(b)) {
+            (Some(_), Some(_)) => self.number(value),
+            _ => self.intern(op(a, b), value),
+        }
+    }
+    fn commuting(&mut self, op: fn(Node, Node) -> Op, a: Node, b: Node, value: f64) -> Node {
+        self.binary(op, a.min(b), a.max(b), value)
+    }
+    fn add(&mut self, a: Node, b: Node) -> Node {
+        let value = self.value(a) + self.value(b);
+        let is_nothing = |x: Option<f64>| x.is_some_and(|x| x == 0.0 && x.is_sign_negative());
+        if is_nothing(self.constant(b)) {
+            return a;
+        }
+        if is_nothing(self.constant(a)) {
+            return b;
+        }
+        match (self.negated(a), self.negated(b)) {
+            (_, Some(b)) => self.binary(Op::Sub, a, b, value),
+            (Some(a), None) => self.binary(Op::Sub, b, a, value),
+            _ => self.commuting(Op::Add, a, b, value),
+        }
+    }
+    fn sub(&mut self, a: Node, b: Node) -> Node {
+        let value = self.value(a) - self.value(b);
+        if self.constant(b).is_some_and(|b| b == 0.0 && b.is_sign_positive()) {
+            return a;
+        }
+        match self.negated(b) {
+            Some(b) => self.commuting(Op::Add, a, b, value),
+            None => self.binary(Op::Sub, a, b, value),
+        }
+    }
+    fn mul(&mut self, a: Node, b: Node) -> Node {
+        let value = self.value(a) * self.value(b);
+        for (one, other) in [(a, b), (b, a)] {
+            if self.constant(one) == Some(1.0) {
+                return other;
+            }
+            if self.constant(one) == Some(-1.0) {
+                return self.neg(other);
+            }
+        }
+        match (self.negated(a), self.negated(b)) {
+            (Some(a), Some(b)) => self.commuting(Op::Mul, a, b, value),
+            (Some(positive), None) => {
+                let product = self.mul(positive, b);
+                self.neg(product)
+            }
+            (None, Some(positive)) => {
+                let product = self.mul(a, positive);
+                self.neg(product)
+            }
+            _ => self.commuting(Op::Mul, a, b, value),
+        }
+    }
+    fn div(&mut self, a: Node, b: Node) -> Node {
+        if self.constant(b) == Some(1.0) {
+            return a;
+        }
+        self.binary(Op::Div, a, b, self.value(a) / self.value(b))
+    }
+    fn neg(&mut self, a: Node) -> Node {
+        match (self.constant(a), self.negated(a)) {
+            (Some(x), _) => self.number(-x),
+            (_, Some(a)) => a,
+            _ => self.intern(Op::Neg(a), -self.value(a)),
+        }
+    }
+    fn call(&mut self, function: Function, a: Node) -> Node {
+        let x = self.value(a);
+        let value = match function {
+            Function::Sqrt => Num::sqrt(x),
+            Function::Abs => Num::abs(x),
+            Function::Exp => Num::exp(x),
+            Function::Ln => Num::ln(x),
+            Function::Sin => Num::sin(x),
+            Function::Cos => Num::cos(x),
+            Function::Tanh => Num::tanh(x),
+            Function::Floor => Num::floor(x),
+        };
+        if self.constant(a).is_some() {
+            return self.number(value);
+        }
+        if function == Function::Abs {
+            if let Some(a) = self.negated(a) {
+                return self.call(function, a);
+            }
+            if matches!(self.ops[a as usize], Op::Call(Function::Abs, _)) {
+                return a;
+            }
+        }
+        self.intern(Op::Call(function, a), value)
+    }
+    fn truth(&mut self, holds: bool) -> Node {
+        self.intern(Op::Truth(holds), f64::from(u8::from(holds)))
+    }
+    /// What is known of a mask.
+    fn settled(&self, mask: Node) -> Option<bool> {
+        match self.ops[mask as usize] {
+            Op::Truth(holds) => Some(holds),
+            _ if self.width == Width::One => self.facts.get(&(mask, true)).copied(),
+            _ => None,
+        }
+    }
+    fn mask(&mut self, op: Op, holds: bool) -> Node {
+        let mask = self.intern(op, f64::from(u8::from(holds)));
+        match self.settled(mask) {
+            Some(holds) => self.truth(holds),
+            None => mask,
+        }
+    }
+    fn compare(&mut self, op: fn(Node, Node) -> Op, a: Node, b: Node, holds: bool) -> Node {
+        match (self.constant(a), self.constant(b)) {
+            (Some(_), Some(_)) => self.truth(holds),
+            _ => self.mask(op(a, b), holds),
+        }
+    }
+    fn holds(&self, mask: Node) -> bool {
+        self.value(mask) != 0.0
+    }
+    fn both(&mut self, a: Node, b: Node) -> Node {
+        match (self.settled(a), self.settled(b)) {
+            (Some(false), _) | (_, Some(false)) => self.truth(false),
+            (Some(true), _) => b,
+            (_, Some(true)) => a,
+            _ if a == b => a,
+            _ => {
+                let holds = self.holds(a) && self.holds(b);
+                self.mask(Op::And(a.min(b), a.max(b)), holds)
+            }
+        }
+    }
+    fn either(&mut self, a: Node, b: Node) -> Node {
+        match (self.settled(a), self.settled(b)) {
+            (Some(true), _) | (_, Some(true)) => self.truth(true),
+            (Some(false), _) => b,
+            (_, Some(false)) => a,
+            _ if a == b => a,
+            _ => {
+                let holds = self.holds(a) || self.holds(b);
+                self.mask(Op::Or(a.min(b), a.max(b)), holds)
+            }
+        }
+    }
+    fn not(&mut self, a: Node) -> Node {
+        match (self.settled(a), self.ops[a as usize]) {
+            (Some(holds), _) => self.truth(!holds),
+            (_, Op::Not(a)) => a,
+            _ => {
+                let holds = !self.holds(a);
+                self.mask(Op::Not(a), holds)
+            }
+        }
+    }
+    fn select(&mut self, mask: Node, yes: Node, no: Node) -> Node {
+        match self.settled(mask) {
+            Some(true) => yes,
+            Some(false) => no,
+            None if yes == no => yes,
+            None => {
+                // One side of a mask and its opposite are the same choice.
+                if let Op::Not(mask) = self.ops[mask as usize] {
+                    return self.select(mask, no, yes);
+                }
+                let value = if self.holds(mask) { self.value(yes) } else { self.value(no) };
+                self.intern(Op::Select(mask, yes, no), value)
+            }
+        }
+    }
+    /// Settles what follows from an answer.
+    fn learn(&mut self, mask: Node, is_any: bool, answer: bool) {
+        if self.width == Width::Lanes {
+            self.facts.insert((mask, is_any), answer);
+            // All lanes imply any; no lane implies not all.
+            if answer != is_any {
+                self.facts.insert((mask, !is_any), answer);
+            }
+            return;
+        }
+        self.facts.insert((mask, true), answer);
+        match (self.ops[mask as usize], answer) {
+            (Op::And(a, b), true) | (Op::Or(a, b), false) => {
+                self.learn(a, true, answer);
+                self.learn(b, true, answer);
+            }
+            (Op::Not(a), _) => self.learn(a, true, !answer),
+            _ => {}
+        }
+    }
+
+    fn decide(&mut self, mask: Node, is_any: bool) -> bool {
+        if let Some(holds) = self.settled(mask) {
+            return holds;
+        }
+        if let Op::Not(mask) = self.ops[mask as usize] {
+            return !self.decide(mask, !is_any);
+        }
+        let key = (mask, is_any || self.width == Width::One);
+        if let Some(&answer) = self.facts.get(&key) {
+            return answer;
+        }
+        let is_cautious = self.is_cautious && self.path.len() >= self.script.len();
+        if is_cautious || self.cheap.contains(&(mask, is_any)) {
+            return is_any;
+        }
+        if self.path.len() >= MOST_DECISIONS {
+            self.refusal.get_or_insert("it iterates long");
+            return is_any;
+        }
+        let expected = self.holds(mask);
+        let answer = self.script.get(self.path.len()).copied().unwrap_or(expected);
+        self.path.push(Decision { mask, is_any, answer });
+        self.learn(mask, is_any, answer);
+        answer
+    }
+}
+
+/// A number on the tape.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Trace(Node);
+
+/// A mask on the tape.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TraceMask(Node);
+
+impl Trace {
+    /// Its node.
+    pub fn node(self) -> Node {
+        self.0
+    }
+    /// The number that a node computes.
+    pub fn at(node: Node) -> Self {
+        Self(node)
+    }
+    /// A number of the state, with what it is at the start.
+    pub(crate) fn load(slot: u32, value: f64) -> Self {
+        with(|tape| Self(tape.intern(Op::Load(slot), value)))
+    }
+    /// A constant that differs between variants, with what it is in the first.
+    pub(crate) fn parameter(index: u32, value: f64) -> Self {
+        with(|tape| Self(tape.intern(Op::Parameter(index), value)))
+    }
+    /// The number of the step.
+    pub(crate) fn stamp() -> Self {
+        with(|tape| Self(tape.intern(Op::Stamp, 1.0)))
+    }
+    /// What a tree gives, with what it is in the first step.
+    pub(crate) fn result(value: f64) -> Self {
+        with(|tape| {
+            tape.results += 1;
+            let op = Op::Result(tape.results - 1);
+            Self(tape.intern(op, value))
+        })
+    }
+    /// What it would be in the first step.
+    pub(crate) fn expected(self) -> f64 {
+        with(|tape| tape.value(self.0))
+    }
+}
+
+impl Mask for TraceMask {
+    fn any(self) -> bool {
+        with(|tape| tape.decide(self.0, true))
+    }
+    fn all(self) -> bool {
+        with(|tape| tape.decide(self.0, false))
+    }
+    fn bits(self) -> u64 {
+        with(|tape| tape.asked.push(self.0));
+        1
+    }
+}
+impl BitAnd for TraceMask {
+    type Output = Self;
+    fn bitand(self, other: Self) -> Self {
+        with(|tape| Self(tape.both(self.0, other.0)))
+    }
+}
+impl BitOr for TraceMask {
+    type Output = Self;
+    fn bitor(self, other: Self) -> Self {
+        with(|tape| Self(tape.either(self.0, other.0)))
+    }
+}
+impl Not for TraceMask {
+    type Output = Self;
+    fn not(self) -> Self {
+        with(|tape| Self(tape.not(self.0)))
+    }
+}
+
+macro_rules! operators {
+    ($($trait:ident $method:ident;)*) => {$(
+        impl $trait for Trace {
+            type Output = Self;
+            #[inline(never)]
+            fn $method(self, other: Self) -> Self {
+                with(|tape| Self(tape.$method(self.0, other.0)))
+            }
+        }
+        impl $trait<f64> for Trace {
+            type Output = Self;
+            #[inline(never)]
+            fn $method(self, other: f64) -> Self {
+                self.$method(Self::of(other))
+            }
+        }
+    )*};
+}
+operators! { Add add; Sub sub; Mul mul; Div div; }
+
+impl Neg for Trace {
+    type Output = Self;
+    #[inline(never)]
+    fn neg(self) -> Self {
+        with(|tape| Self(tape.neg(self.0)))
+    }
+}
+impl AddAssign for Trace {
+    fn add_assign(&mut self, other: Self) {
+        *self = *self + other;
+    }
+}
+impl SubAssign for Trace {
+    fn sub_assign(&mut self, other: Self) {
+        *self = *self - other;
+    }
+}
+
+macro_rules! functions {
+    ($($name:ident $function:ident;)*) => {$(
+        #[inline(never)]
+        fn $name(self) -> Self {
+            with(|tape| Self(tape.call(Function::$function, self.0)))
+        }
+    )*};
+}
+
+/// Longest curve that is written out.
+const MOST_KNOTS: usize = 24;
+
+const NOT_FOLLOWED: &str = "it computes with a table or a function of its own";
+
+impl Num for Trace {
+    type Mask = TraceMask;
+    #[inline(never)]
+    fn of(value: f64) -> Self {
+        with(|tape| {
+            let (bits, index, start) = tape.time;
+            match value.to_bits() == bits {
+                true => Self(tape.intern(Op::Time(index), start)),
+                false => Self(tape.number(value)),
+            }
+        })
+    }
+    /// Of a number that may change there is no value: whoever asks cannot be followed.
+    fn first(self) -> f64 {
+        with(|tape| {
+            if tape.constant(self.0).is_none() {
+                tape.refusal.get_or_insert("it counts by the value of a signal or state");
+            }
+            tape.value(self.0)
+        })
+    }
+    functions! {
+        sqrt Sqrt; abs Abs; exp Exp; ln Ln; sin Sin; cos Cos; tanh Tanh; floor Floor;
+    }
+    #[inline(never)]
+    fn powf(self, exponent: Self) -> Self {
+        with(|tape| {
+            let value = Num::powf(tape.value(self.0), tape.value(exponent.0));
+            Self(tape.binary(Op::Power, self.0, exponent.0, value))
+        })
+    }
+    #[inline(never)]
+    fn lt(self, other: Self) -> TraceMask {
+        with(|tape| {
+            let holds = tape.value(self.0) < tape.value(other.0);
+            TraceMask(tape.compare(Op::Less, self.0, other.0, holds))
+        })
+    }
+    #[inline(never)]
+    fn le(self, other: Self) -> TraceMask {
+        with(|tape| {
+            let holds = tape.value(self.0) <= tape.value(other.0);
+            TraceMask(tape.compare(Op::LessEqual, self.0, other.0, holds))
+        })
+    }
+    #[inline(never)]
+    fn select(mask: TraceMask, yes: Self, no: Self) -> Self {
+        with(|tape| Self(tape.select(mask.0, yes.0, no.0)))
+    }
+    /// Both, and a choice: the way on is the same after it.
+    fn where_any(
+        mask: TraceMask,
+        some: impl FnOnce() -> Self,
+        none: impl FnOnce() -> Self,
+    ) -> Self {
+        let (settled, width) = with(|tape| (tape.settled(mask.0), tape.width));
+        match (settled, width) {
+            (Some(false), _) => none(),
+            (Some(true), _) | (None, Width::Lanes) => some(),
+            (None, Width::One) => Self::select(mask, some(), none()),
+        }
+    }
+    /// Which stretch of the curve is chosen by halves, with the numbers of the stretch as constants.
+    fn on_curve(self, knots: &[f64], values: &[f64]) -> Self {
+        let (count, is_known) = (knots.len(), with(|tape| tape.constant(self.0).is_some()));
+        if is_known || !(2..=MOST_KNOTS).contains(&count) {
+            return self.apply(|x| crate::table::interpolate(knots, values, x));
+        }
+        let end = |x: f64| Self::of(crate::table::interpolate(knots, values, x).0);
+        // Begin, width, value and rise of the stretch between two knots.
+        fn stretch(x: Trace, knots: &[f64], values: &[f64], from: usize, to: usize) -> [Trace; 4] {
+            if to - from == 1 {
+                let (width, rise) = (knots[to] - knots[from], values[to] - values[from]);
+                return [knots[from], width, values[from], rise].map(Trace::of);
+            }
+            let middle = (from + to) / 2;
+            let is_below = x.lt(Trace::of(knots[middle]));
+            let below = stretch(x, knots, values, from, middle);
+            let above = stretch(x, knots, values, middle, to);
+            std::array::from_fn(|i| Trace::select(is_below, below[i], above[i]))
+        }
+        let [begin, width, value, rise] = stretch(self, knots, values, 0, count - 1);
+        let between = value + (self - begin) / width * rise;
+        let is_above = self.ge(Self::of(knots[count - 1]));
+        let is_inside = self.gt(Self::of(knots[0]));
+        let (low, high) = (end(knots[0]), end(knots[count - 1]));
+        Self::select(is_inside, Self::select(is_above, high, between), low)
+    }
+    fn apply(self, f: impl Fn(f64) -> (f64, f64)) -> Self {
+        let (known, value) = with(|tape| (tape.constant(self.0).is_some(), tape.value(self.0)));
+        if !known {
+            with(|tape| {
+                tape.refusal.get_or_insert(NOT_FOLLOWED);
+            });
+            return self;
+        }
+        Self::of(f(value).0)
+    }
+    fn apply2(self, other: Self, f: impl Fn(f64, f64) -> (f64, f64, f64)) -> Self {
+        let known = |x: Self| with(|tape| (tape.constant(x.0).is_some(), tape.value(x.0)));
+        let ((one, x), (two, y)) = (known(self), known(other));
+        if !(one && two) {
+            with(|tape| {
+                tape.refusal.get_or_insert(NOT_FOLLOWED);
+            });
+            return self;
+        }
+        Self::of(f(x, y).0)
+    }
+}
+
+/// Begins a tape; numbers of an older one mean nothing from here on.
+pub(crate) fn begin(width: Width, most: usize) {
+    with(|tape| *tape = Tape { width, most, ..Tape::default() });
+    // Node 0 is there, whatever comes.
+    Trace::of(0.0);
+}
+
+/// Allows so many more nodes.
+pub(crate) fn allow(more: usize) {
+    with(|tape| tape.most = tape.ops.len().saturating_add(more));
+}
+
+/// Ends the tape: all nodes.
+pub(crate) fn end() -> Vec<Op> {
+    with(|tape| std::mem::take(tape).ops)
+}
+
+/// What computes once: a time and a step number to compute with come from whoever explores.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Probe {
+    /// What stands for time.
+    pub time: f64,
+    /// What stands for the number of the step.
+    pub tick: u64,
+}
+
+/// Whoever computes with time or the step number by itself, and not as a number of the tape, gives
+/// something else for each of these. The first times are before and after all that happens in runs.
+const PROBES: [Probe; 3] = [
+    Probe { time: 3.141_592_053_589_793e7, tick: 1_000_003 },
+    Probe { time: -2.718_281_123_828_459e7, tick: 5_000_010 },
+    Probe { time: 1.732_050_118_075_688_8e-9, tick: 1 },
+];
+
+/// A tree of decisions with what was computed at its ends.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Tree<L> {
+    /// An end.
+    Leaf(L),
+    /// Not explored.
+    Open,
+    /// A question, and what follows from either answer.
+    Branch {
+        /// The mask.
+        mask: Node,
+        /// Whether it holds in any lane; otherwise in all.
+        is_any: bool,
+        /// When so.
+        yes: Box<Tree<L>>,
+        /// When not.
+        no: Box<Tree<L>>,
+    },
+}
+
+impl<L> Tree<L> {
+    /// The ends.
+    pub fn leaves(&self) -> Vec<&L> {
+        match self {
+            Tree::Leaf(leaf) => vec![leaf],
+            Tree::Open => Vec::new(),
+            Tree::Branch { yes, no, .. } => {
+                let mut all = yes.leaves();
+                all.extend(no.leaves());
+                all
+            }
+        }
+    }
+    /// Whether all of it is explored.
+    pub fn is_closed(&self) -> bool {
+        match self {
+            Tree::Leaf(_) => true,
+            Tree::Open => false,
+            Tree::Branch { yes, no, .. } => yes.is_closed() && no.is_closed(),
+        }
+    }
+}
+
+/// A computation, and the masks whose lanes it asked for.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Followed<R> {
+    /// What it gave.
+    pub result: R,
+    /// Masks, in order.
+    pub asked: Vec<Node>,
+}
+
+type Path<R> = (Vec<Decision>, Followed<R>);
+
+/// Computes along one path; the reason when it cannot be followed.
+fn follow<R: PartialEq>(
+    script: &[bool],
+    (which, start): (u32, f64),
+    is_cautious: bool,
+    compute: &mut dyn FnMut(Probe) -> R,
+) -> Result<Path<R>, &'static str> {
+    let mut once = |probe: Probe| {
+        with(|tape| {
+            tape.script = script.to_vec();
+            tape.path.clear();
+            tape.facts.clear();
+            tape.asked.clear();
+            tape.refusal = None;
+            tape.is_cautious = is_cautious;
+            tape.time = (probe.time.to_bits(), which, start);
+        });
+        let result = compute(probe);
+        with(|tape| {
+            tape.facts.clear();
+            tape.time.0 = f64::NAN.to_bits();
+            match tape.refusal.take() {
+                Some(why) => Err(why),
+                None => {
+                    let asked = std::mem::take(&mut tape.asked);
+                    Ok((std::mem::take(&mut tape.path), Followed { result, asked }))
+                }
+            }
+        })
+    };
+    let first = once(PROBES[0])?;
+    for probe in &PROBES[1..] {
+        if once(*probe)? != first {
+            return Err("it computes with time or the number of the step by itself");
+        }
+    }
+    Ok(first)
+}
+
+/// What it costs to compute both sides of a decision, at most, for there to be none, in simple
+/// operations. A processor guesses how a single run decides and runs ahead; of lanes, one or another
+/// asks for the rare side often enough.
+fn cheap(width: Width) -> u32 {
+    match width {
+        Width::One => 8,
+        Width::Lanes => 50,
+    }
+}
+
+/// What a node costs, in simple operations.
+fn cost(op: Op) -> u32 {
+    match op {
+        Op::Div(..) => 5,
+        Op::Call(Function::Sqrt, _) => 6,
+        Op::Call(Function::Abs | Function::Floor, _) | Op::Neg(_) | Op::Not(_) => 1,
+        Op::Call(..) | Op::Power(..) => 40,
+        Op::Add(..) | Op::Sub(..) | Op::Mul(..) | Op::Select(..) => 1,
+        Op::Less(..) | Op::LessEqual(..) | Op::And(..) | Op::Or(..) => 1,
+        _ => 0,
+    }
+}
+
+/// What a path costs beyond nodes that were there before `begin`.
+fn path_cost<R: Results>((decisions, followed): &Path<R>, begin: usize) -> u32 {
+    let mut waiting = Vec::new();
+    followed.result.nodes(&mut waiting);
+    waiting.extend(decisions.iter().map(|decision| decision.mask));
+    let mut seen = HashSet::new();
+    let mut sum = 0;
+    with(|tape| {
+        while let Some(node) = waiting.pop() {
+            if (node as usize) < begin || !seen.insert(node) {
+                continue;
+            }
+            sum += cost(tape.ops[node as usize]);
+            waiting.extend(tape.ops[node as usize].sources());
+        }
+    });
+    sum
+}
+
+/// What a computation gives, as nodes.
+pub(crate) trait Results: PartialEq {
+    /// Appends them.
+    fn nodes(&self, into: &mut Vec<Node>);
+}
+
+impl Results for Trace {
+    fn nodes(&self, into: &mut Vec<Node>) {
+        into.push(self.0);
+    }
+}
+
+/// Finds the decisions that need not be made, along the expected path: those of which one side
+/// computes little more than the other, and reports nothing.
+fn spare_cheap_decisions<R: Results>(
+    time: (u32, f64),
+    begin: usize,
+    compute: &mut dyn FnMut(Probe) -> R,
+) {
+    let little = cheap(with(|tape| tape.width));
+    let mut judged = HashSet::new();
+    while let Ok(path) = follow(&[], time, false, compute) {
+        let next = path.0.iter().position(|d| !judged.contains(&(d.mask, d.is_any)));
+        let Some(at) = next else { break };
+        let Decision { mask, is_any, .. } = path.0[at];
+        judged.insert((mask, is_any));
+        let before: Vec<bool> = path.0[..at].iter().map(|d| d.answer).collect();
+        // Where no lane asks for more.
+        let short = follow(&[&before[..], &[!is_any]].concat(), time, false, compute);
+        with(|tape| tape.cheap.insert((mask, is_any)));
+        let both = follow(&before, time, false, compute);
+        let is_cheap = match (&short, &both) {
+            (Ok(short), Ok(both)) => {
+                short.1.asked.is_empty()
+                    && both.1.asked.is_empty()
+                    && path_cost(both, begin) <= path_cost(short, begin) + little
+            }
+            _ => false,
+        };
+        if !is_cheap {
+            with(|tape| tape.cheap.remove(&(mask, is_any)));
+        }
+    }
+}
+
+/// Nodes after which no further path is looked for.
+const MOST_EXPLORED: usize = 1200;
+/// So many paths are wanted whatever they cost.
+pub(crate) const MANY: usize = 50;
+
+/// Computes with all answers, at most so many paths; those with the fewest unexpected answers come
+/// first. The expected path must be one that can be followed.
+///
+/// What is left is open; with `fill` it is computed with both sides of all further decisions, between
+/// which masks choose.
+pub(crate) fn explore<R: Results>(
+    time: (u32, f64),
+    most: usize,
+    fill: bool,
+    compute: &mut dyn FnMut(Probe) -> R,
+) -> Result<Tree<Followed<R>>, &'static str> {
+    let mut paths: Vec<Path<R>> = Vec::new();
+    let mut waiting: VecDeque<Vec<bool>> = VecDeque::from([Vec::new()]);
+    let begin = with(|tape| {
+        tape.cheap.clear();
+        tape.ops.len()
+    });
+    spare_cheap_decisions(time, begin, compute);
+    let begin = with(|tape| tape.ops.len());
+    while let Some(script) = waiting.pop_front() {
+        let grown = with(|tape| tape.ops.len()) - begin;
+        if paths.len() >= most || (grown > MOST_EXPLORED && most < MANY) {
+            break;
+        }
+        let (decisions, followed) = match follow(&script, time, false, compute) {
+            Ok(path) => path,
+            // What is rare may stay closed.
+            Err(_) if !paths.is_empty() => continue,
+            Err(why) => return Err(why),
+        };
+        // Those with one more unexpected answer than this; the queue keeps them in order.
+        for at in script.len()..decisions.len() {
+            let mut other: Vec<bool> = decisions[..at].iter().map(|d| d.answer).collect();
+            other.push(!decisions[at].answer);
+            waiting.push_back(other);
+        }
+        paths.push((decisions, followed));
+    }
+    let mut rest = |script: &[bool]| match fill {
+        true => Ok(Tree::Leaf(follow(script, time, true, compute)?.1)),
+        false => Ok(Tree::Open),
+    };
+    tree(paths, &mut Vec::new(), &mut rest)
+}
+
+/// The tree of paths that begin with the same answers; what no path leads to is up to `rest`.
+fn tree<R>(
+    mut paths: Vec<Path<R>>,
+    begin: &mut Vec<bool>,
+    rest: &mut dyn FnMut(&[bool]) -> Result<Tree<Followed<R>>, &'static str>,
+) -> Result<Tree<Followed<R>>, &'static str> {
+    let depth = begin.len();
+    let Some((decisions, _)) = paths.first() else { return rest(begin) };
+    let Some(&Decision { mask, is_any, .. }) = decisions.get(depth) else {
+        return match paths.pop() {
+            Some((_, followed)) => Ok(Tree::Leaf(followed)),
+            None => rest(begin),
+        };
+    };
+    let (yes, no): (Vec<_>, Vec<_>) =
+        paths.into_iter().partition(|(decisions, _)| decisions[depth].answer);
+    let mut side = |paths, answer| {
+        begin.push(answer);
+        let found = tree(paths, begin, rest);
+        begin.pop();
+        found.map(Box::new)
+    };
+    Ok(Tree::Branch { mask, is_any, yes: side(yes, true)?, no: side(no, false)? })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::cell::Cell;
+
+    fn inputs() -> [Trace; 2] {
+        begin(Width::One, usize::MAX);
+        [Trace::load(0, 1.0), Trace::load(1, -2.0)]
+    }
+
+    #[test]
+    fn the_same_computation_is_one_node_and_constants_are_folded() {
+        let [x, y] = inputs();
+        assert_eq!(x * y + 3.0, Trace::of(3.0) + y * x);
+        assert_eq!(x - (-y), x + y);
+        assert_eq!((-x).abs() * 1.0, x.abs());
+        assert_eq!(Trace::of(2.0).sqrt(), Trace::of(2f64.sqrt()));
+        assert_eq!(-x * y, -(x * y));
+        // −0 + 0 is 0.
+        assert_ne!(x + 0.0, x);
+        assert_eq!(x - 0.0, x);
+        assert_eq!(Trace::select(x.lt(y), y, y), y);
+    }
+
+    /// Worth a decision.
+    fn dear(x: Trace) -> Trace {
+        x.exp().exp()
+    }
+
+    #[test]
+    fn every_answer_is_explored_and_settles_what_follows_from_it() {
+        let [x, y] = inputs();
+        let zero = Trace::zero();
+        let law = |_: Probe| {
+            let (low, far) = (x.lt(zero), y.gt(x));
+            if (low | far).any() {
+                // Below here nothing is chosen twice.
+                let chosen = dear(Trace::select(low, x, y));
+                return if low.all() { chosen } else { dear(chosen * 2.0) };
+            }
+            Trace::select(low, y, x)
+        };
+        let tree = explore((0, 0.0), 10, false, &mut { law }).expect("can be followed");
+        let ends: Vec<Trace> = tree.leaves().iter().map(|leaf| leaf.result).collect();
+        assert!(tree.is_closed());
+        assert_eq!(ends, [dear(x), dear(dear(y) * 2.0), x]);
+        // The expected path first: x = 1 is not below 0, y = −2 is not above x.
+        let part = explore((0, 0.0), 1, false, &mut { law }).expect("can be followed");
+        assert!(!part.is_closed());
+        assert_eq!(part.leaves()[0].result, x);
+    }
+
+    #[test]
+    fn in_lanes_an_answer_settles_nothing_but_itself() {
+        begin(Width::Lanes, usize::MAX);
+        let [x, y] = [Trace::load(0, 1.0), Trace::load(1, 2.0)];
+        let mut law = |_: Probe| {
+            let low = x.lt(Trace::zero());
+            if low.any() { Trace::select(low, dear(x), y) } else { y }
+        };
+        let tree = explore((0, 0.0), 10, false, &mut law).expect("can be followed");
+        assert_eq!(tree.leaves().len(), 2);
+        assert_ne!(tree.leaves()[0].result, dear(x));
+        // The expected path, and all others in one.
+        let filled = explore((0, 0.0), 1, true, &mut law).expect("can be followed");
+        assert_eq!(filled, tree);
+    }
+
+    #[test]
+    fn what_costs_little_is_computed_and_not_decided() {
+        let [x, y] = inputs();
+        let mut law = |_: Probe| {
+            let low = x.lt(y);
+            if low.any() { Trace::select(low, x * y, y) } else { y }
+        };
+        let tree = explore((0, 0.0), 9, false, &mut law).expect("can be followed");
+        let end = Trace::select(x.lt(y), x * y, y);
+        assert_eq!(tree.leaves().len(), 1);
+        assert_eq!(tree.leaves()[0].result, end);
+    }
+
+    #[test]
+    fn who_computes_with_time_by_himself_is_found_out() {
+        let [x, _] = inputs();
+        let time = (3, 0.5);
+        let fair = explore(time, 9, false, &mut |now: Probe| x * Trace::of(now.time));
+        assert!(fair.is_ok());
+        for unfair in [
+            &mut (|now: Probe| x * (now.time + 1e-3)) as &mut dyn FnMut(Probe) -> Trace,
+            &mut |now: Probe| if now.time > 2.0 { x } else { -x },
+            &mut |now: Probe| if now.time > 0.0 { x } else { -x },
+            &mut |now: Probe| x * (now.tick % 7) as f64,
+        ] {
+            assert!(explore(time, 9, false, unfair).is_err());
+        }
+        // So is who wants a value that is not there yet.
+        assert!(explore(time, 9, false, &mut |_| x * x.first()).is_err());
+        assert!(explore(time, 9, false, &mut |_| x.apply(|x| (x.asin(), 0.0))).is_err());
+        assert!(
+            explore(time, 9, false, &mut |_| Trace::of(0.5).apply(|x| (x.asin(), 0.0))).is_ok()
+        );
+    }
+
+    #[test]
+    fn an_iteration_is_followed_as_far_as_allowed() {
+        let [x, _] = inputs();
+        let longest = Cell::new(0);
+        let tree = explore((0, 0.0), 5, false, &mut |_| {
+            let mut y = x;
+            for i in 0..60 {
+                if y.squared().lt(Trace::of(1e-3)).all() {
+                    break;
+                }
+                longest.set(longest.get().max(i));
+                y = dear(y) * 0.5;
+            }
+            y
+        });
+        let tree = tree.expect("can be followed");
+        assert_eq!(tree.leaves().len(), 5);
+        assert!(!tree.is_closed());
+    }
+}

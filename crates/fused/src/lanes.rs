@@ -1,0 +1,167 @@
+//! Variants of a circuit side by side in compiled code.
+//!
+//! The code is written once for all variants. Constants in which they differ are loaded, one for each
+//! lane; those in which they agree are part of the code, and every variant is compared with them
+//! before it is run.
+
+use crate::compiler::{self, Made, NotCompiled};
+use crate::frame::{frame, moments};
+use crate::library::Code;
+use crate::text::{self, Language, Style};
+use fluxline_core::circuit::Registry;
+use fluxline_core::lanes::are_alike;
+use fluxline_core::number::Lanes;
+use fluxline_core::plan::Plan;
+use fluxline_core::program::{Obstacle, Unit, Wanted, constants, program};
+use fluxline_core::state::State;
+use fluxline_core::trace::Width;
+
+/// Paths that are written out in each unit; beyond, both sides are computed and chosen from.
+const PATHS: usize = 3;
+
+/// The code of variants, before it is compiled.
+pub struct LaneSource {
+    plan: Plan,
+    /// C.
+    pub code: String,
+    /// Statements.
+    pub statements: usize,
+    layout: fluxline_core::program::Layout,
+    kept: usize,
+    /// Constants of the first variant.
+    constants: Vec<f64>,
+    /// Those that differ.
+    parameters: Vec<u32>,
+    lanes: usize,
+}
+
+/// Variants of a circuit in compiled code.
+pub struct LaneCode {
+    plan: Plan,
+    code: Code,
+    made: Made,
+    constants: Vec<f64>,
+    parameters: Vec<u32>,
+    /// Whether a constant is loaded.
+    is_loaded: Vec<bool>,
+}
+
+impl LaneSource {
+    /// Writes the code for variants of `plan` that differ from it in those constants in which it
+    /// differs from some of the others.
+    pub fn of(
+        plan: Plan,
+        others: &[Plan],
+        registry: &Registry,
+        lanes: usize,
+    ) -> Result<Self, Vec<Obstacle>> {
+        let not_alike = || vec![Obstacle { component: None, why: "variants differ in kind" }];
+        let base = constants(&plan, registry).ok_or_else(not_alike)?;
+        let mut differs = vec![false; base.len()];
+        for other in others {
+            if !are_alike(&plan, other, registry) {
+                continue;
+            }
+            let theirs = constants(other, registry).ok_or_else(not_alike)?;
+            if theirs.len() != base.len() {
+                return Err(not_alike());
+            }
+            for (differs, (a, b)) in differs.iter_mut().zip(base.iter().zip(&theirs)) {
+                *differs |= a.to_bits() != b.to_bits();
+            }
+        }
+        let wanted = Wanted { watch: false, width: Width::Lanes, with_engine: false, paths: PATHS };
+        let is_different = |index: u32| differs.get(index as usize) == Some(&true);
+        let program = program(&plan, registry, &plan.initial, wanted, &is_different)?;
+        let (times, ticks) = moments(&program.moments);
+        let comment = |_: &Unit| None;
+        let style = Style { language: Language::Lanes, comment: &comment, times, ticks };
+        let text = text::write(&program, &style);
+        let code = frame(&plan, &text, lanes);
+        Ok(Self {
+            plan,
+            code,
+            statements: text.statements,
+            layout: program.layout,
+            kept: text.kept,
+            constants: base,
+            parameters: program.parameters,
+            lanes,
+        })
+    }
+
+    /// Compiles it, or finds what it became before.
+    pub fn compile(self) -> Result<LaneCode, NotCompiled> {
+        let made = compiler::make(&self.code)?;
+        let count = self.parameters.len();
+        let code = Code::open(&made, self.layout, self.kept, count, self.lanes)?;
+        let mut is_loaded = vec![false; self.constants.len()];
+        for &index in &self.parameters {
+            is_loaded[index as usize] = true;
+        }
+        let Self { plan, constants, parameters, .. } = self;
+        Ok(LaneCode { plan, code, made, constants, parameters, is_loaded })
+    }
+}
+
+impl LaneCode {
+    /// What the compiler took; nothing when the code was there.
+    pub fn made(&self) -> &Made {
+        &self.made
+    }
+
+    /// How many it steps at once.
+    pub fn lanes(&self) -> usize {
+        self.code.lanes()
+    }
+
+    /// Variants in the lanes of the code; `None` when one of them differs from it in more than what
+    /// is loaded.
+    pub fn run<const N: usize>(
+        &self,
+        plans: &[&Plan; N],
+        registry: &Registry,
+    ) -> Option<LaneRun<'_, N>> {
+        if self.lanes() != N {
+            return None;
+        }
+        let mut parameters = vec![0.0; self.parameters.len() * N];
+        for (lane, plan) in plans.iter().enumerate() {
+            if !are_alike(&self.plan, plan, registry) {
+                return None;
+            }
+            let theirs = constants(plan, registry)?;
+            let is_same = theirs.len() == self.constants.len()
+                && std::iter::zip(&theirs, &self.constants)
+                    .zip(&self.is_loaded)
+                    .all(|((a, b), is_loaded)| *is_loaded || a.to_bits() == b.to_bits());
+            if !is_same {
+                return None;
+            }
+            for (place, &index) in self.parameters.iter().enumerate() {
+                parameters[place * N + lane] = theirs[index as usize];
+            }
+        }
+        let kept = vec![0.0; self.code.kept()];
+        Some(LaneRun { code: &self.code, parameters, kept })
+    }
+}
+
+/// N variants that are being run.
+pub struct LaneRun<'c, const N: usize> {
+    code: &'c Code,
+    parameters: Vec<f64>,
+    kept: Vec<f64>,
+}
+
+impl<const N: usize> LaneRun<'_, N> {
+    /// Before the first step.
+    pub fn begin(&mut self, state: &mut State<Lanes<N>>) {
+        self.code.prepare(state, &self.parameters, &mut self.kept);
+    }
+
+    /// Takes so many steps.
+    pub fn advance(&mut self, state: &mut State<Lanes<N>>, steps: u64) {
+        self.code.advance_lanes(state, &self.parameters, &self.kept, steps);
+    }
+}

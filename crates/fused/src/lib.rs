@@ -1,0 +1,20 @@
+//! Circuits as straight-line code.
+//!
+//! The step of a whole circuit, written down by [`fluxline_core::program`], becomes C or Rust: no
+//! calls, no indices, no memory between components. [`text`] writes it, [`compiler`] has the
+//! compiler of the machine make a library of C and keeps it for the next time, [`library`] opens and
+//! calls it, and [`run`] steps a run with it,
+//! [`choice`] tells when that pays, and [`lanes`] steps several variants at once. [`export`] writes whole sources for those who embed a
+//! circuit elsewhere.
+//!
+//! The code does the arithmetic of the engine in the engine's order, and the compiler is told to keep
+//! to it (no contraction of a·b + c, no rearrangement), so that results agree bit for bit.
+
+pub mod choice;
+pub mod compiler;
+pub mod export;
+mod frame;
+pub mod lanes;
+pub mod library;
+pub mod run;
+pub mod text;

@@ -1,0 +1,286 @@
+//! Compiled code, opened and called: all `unsafe` code of this crate.
+//!
+//! What makes it sound:
+//!
+//! 1. A library is opened only from a path that [`crate::compiler::make`] gave for text that
+//!    [`crate::run`] wrote: it has the two functions below, of these types, and nothing that runs when
+//!    it is opened.
+//! 2. The code reads and writes its arrays at indices below the lengths of the layout it was written
+//!    for; [`Code::prepare`] and [`Code::advance`] compare the lengths of what they hand over.
+//! 3. The state is handed over as raw pointers that come from one exclusive borrow, which lasts as
+//!    long as the call; when the code calls the engine back, the engine works on that same state by
+//!    the pointer it was given, and the code does not touch it before the engine returns.
+#![allow(unsafe_code, reason = "see the argument above")]
+
+use crate::compiler::{Made, NotCompiled};
+use fluxline_core::plan::Plan;
+use fluxline_core::program::{Layout, Moment, Unit};
+use fluxline_core::state::{Bond, Faults, State};
+use std::ffi::c_void;
+
+/// What the code reports, as in `struct faults` of the C text.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
+struct RawFaults {
+    unconverged: u64,
+    first_step: u64,
+    unconverged_lanes: u64,
+    stopped_lanes: u64,
+    first_component: u32,
+    stop_requested: u32,
+}
+
+impl RawFaults {
+    fn of(faults: &Faults) -> Self {
+        let &Faults {
+            unconverged,
+            first_component,
+            first_step,
+            stop_requested,
+            unconverged_lanes,
+            stopped_lanes,
+        } = faults;
+        Self {
+            unconverged,
+            first_step,
+            unconverged_lanes,
+            stopped_lanes,
+            first_component,
+            stop_requested,
+        }
+    }
+    fn given(&self) -> Faults {
+        Faults {
+            unconverged: self.unconverged,
+            first_component: self.first_component,
+            first_step: self.first_step,
+            stop_requested: self.stop_requested,
+            unconverged_lanes: self.unconverged_lanes,
+            stopped_lanes: self.stopped_lanes,
+        }
+    }
+}
+
+/// Where a run stands, as in `struct clock`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+struct RawClock {
+    time: f64,
+    step: u64,
+    rest: u64,
+}
+
+type Prepare =
+    unsafe extern "C" fn(*const f64, *const f64, *const f64, *const f64, *const f64, *mut f64);
+type Engine = extern "C" fn(*mut c_void, u32, f64, u64);
+type Steps = unsafe extern "C" fn(
+    *mut f64,
+    *mut f64,
+    *mut f64,
+    *const f64,
+    *mut f64,
+    *const f64,
+    *const f64,
+    *mut RawClock,
+    *mut RawFaults,
+    u64,
+    Engine,
+    *mut c_void,
+);
+
+/// Compiled code of a program.
+pub struct Code {
+    prepare: Prepare,
+    steps: Steps,
+    layout: Layout,
+    kept: usize,
+    parameters: usize,
+    /// Runs side by side.
+    lanes: usize,
+    /// Keeps the functions where they are.
+    _library: libloading::Library,
+}
+
+impl std::fmt::Debug for Code {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Code").field("layout", &self.layout).finish_non_exhaustive()
+    }
+}
+
+/// What the code needs to know to call the engine back.
+struct Context<'a> {
+    plan: &'a Plan,
+    units: &'a [Unit],
+    moments: &'a [Moment],
+    state: *mut State<f64>,
+    faults: *mut RawFaults,
+}
+
+extern "C" fn engine(context: *mut c_void, unit: u32, time: f64, tick: u64) {
+    // SAFETY: the pointer is the one that `Code::advance` gave to the code, to a context that
+    // outlives the call. The state and the faults it points to are borrowed exclusively by that call,
+    // which waits.
+    let (context, state, faults) = unsafe {
+        let context = &*context.cast::<Context<'_>>();
+        (context, &mut *context.state, &mut *context.faults)
+    };
+    let Some(unit) = context.units.get(unit as usize) else { return };
+    state.faults = faults.given();
+    unit.run(context.plan, &context.moments[unit.moment as usize], state, time, tick);
+    *faults = RawFaults::of(&state.faults);
+}
+
+extern "C" fn nobody(_: *mut c_void, _: u32, _: f64, _: u64) {}
+
+/// A state in some kind of number, as the code sees it.
+struct Arrays {
+    bonds: *mut f64,
+    signals: *mut f64,
+    states: *mut f64,
+    viscosity: *const f64,
+}
+
+fn arrays<T>(state: &mut State<T>, layout: Layout) -> Arrays {
+    assert!(
+        6 * state.bonds.len() == layout.bonds as usize
+            && state.signals.len() == layout.signals as usize
+            && state.states.len() == layout.states as usize
+            && state.viscosity.len() == layout.viscosity as usize,
+        "a state of another plan"
+    );
+    const { assert!(size_of::<Bond<f64>>() == 6 * size_of::<f64>()) };
+    Arrays {
+        bonds: state.bonds.as_mut_ptr().cast(),
+        signals: state.signals.as_mut_ptr().cast(),
+        states: state.states.as_mut_ptr().cast(),
+        viscosity: state.viscosity.as_ptr().cast(),
+    }
+}
+
+impl Code {
+    /// Opens what was compiled from the text of a program.
+    pub(crate) fn open(
+        made: &Made,
+        layout: Layout,
+        kept: usize,
+        parameters: usize,
+        lanes: usize,
+    ) -> Result<Self, NotCompiled> {
+        let failed = |e: libloading::Error| NotCompiled::NotOpened(e.to_string());
+        // SAFETY: see the first point above.
+        unsafe {
+            let library = libloading::Library::new(&made.path).map_err(failed)?;
+            let prepare = *library.get::<Prepare>(b"fluxline_prepare\0").map_err(failed)?;
+            let steps = *library.get::<Steps>(b"fluxline_steps\0").map_err(failed)?;
+            Ok(Self { prepare, steps, layout, kept, parameters, lanes, _library: library })
+        }
+    }
+
+    /// How many numbers are kept from step to step that do not change.
+    pub fn kept(&self) -> usize {
+        self.kept * self.lanes
+    }
+
+    /// Runs side by side.
+    pub fn lanes(&self) -> usize {
+        self.lanes
+    }
+
+    /// Computes what stays the same during a run.
+    pub(crate) fn prepare<T>(&self, state: &mut State<T>, parameters: &[f64], kept: &mut [f64]) {
+        assert_eq!(size_of::<T>(), self.lanes * size_of::<f64>());
+        assert_eq!((parameters.len(), kept.len()), (self.parameters * self.lanes, self.kept()));
+        let to = arrays(state, self.layout);
+        // SAFETY: the arrays are as long as the code was written for.
+        unsafe {
+            (self.prepare)(
+                to.bonds,
+                to.signals,
+                to.states,
+                to.viscosity,
+                parameters.as_ptr(),
+                kept.as_mut_ptr(),
+            );
+        }
+    }
+
+    /// Takes so many steps of a single run. `figures` is as long as the layout says.
+    pub(crate) fn advance(
+        &self,
+        (plan, units, moments): (&Plan, &[Unit], &[Moment]),
+        state: &mut State<f64>,
+        figures: &mut [f64],
+        kept: &[f64],
+        steps: u64,
+    ) {
+        assert_eq!(self.lanes, 1);
+        let state: *mut State<f64> = state;
+        // SAFETY: the pointer comes from the exclusive borrow that this call holds; the borrow made
+        // here ends before the code runs.
+        let (to, mut clock, mut faults) = unsafe { self.open_state(&mut *state) };
+        assert_eq!((figures.len(), kept.len()), (self.layout.figures as usize, self.kept()));
+        let mut context = Context { plan, units, moments, state, faults: &raw mut faults };
+        // SAFETY: the arrays are as long as the code was written for. They belong to the state, which
+        // is borrowed by this call and reached by its pointer alone until the code returns.
+        unsafe {
+            (self.steps)(
+                to.bonds,
+                to.signals,
+                to.states,
+                to.viscosity,
+                figures.as_mut_ptr(),
+                std::ptr::null(),
+                kept.as_ptr(),
+                &mut clock,
+                context.faults,
+                steps,
+                engine,
+                (&raw mut context).cast(),
+            );
+            close_state(&mut *state, clock, faults);
+        }
+    }
+
+    /// Takes so many steps of runs side by side.
+    pub(crate) fn advance_lanes<T>(
+        &self,
+        state: &mut State<T>,
+        parameters: &[f64],
+        kept: &[f64],
+        steps: u64,
+    ) {
+        assert_eq!(size_of::<T>(), self.lanes * size_of::<f64>());
+        assert_eq!((parameters.len(), kept.len()), (self.parameters * self.lanes, self.kept()));
+        let (to, mut clock, mut faults) = self.open_state(state);
+        // SAFETY: the arrays are as long as the code was written for, and nobody calls back.
+        unsafe {
+            (self.steps)(
+                to.bonds,
+                to.signals,
+                to.states,
+                to.viscosity,
+                std::ptr::null_mut(),
+                parameters.as_ptr(),
+                kept.as_ptr(),
+                &mut clock,
+                &mut faults,
+                steps,
+                nobody,
+                std::ptr::null_mut(),
+            );
+        }
+        close_state(state, clock, faults);
+    }
+
+    fn open_state<T>(&self, state: &mut State<T>) -> (Arrays, RawClock, RawFaults) {
+        let to = arrays(state, self.layout);
+        let clock = RawClock { time: state.time, step: state.step, rest: state.rest_steps };
+        let faults = RawFaults::of(&state.faults);
+        (to, clock, faults)
+    }
+}
+
+fn close_state<T>(state: &mut State<T>, clock: RawClock, faults: RawFaults) {
+    (state.time, state.step) = (clock.time, clock.step);
+    state.faults = faults.given();
+}

@@ -1,0 +1,144 @@
+//! Runs stepped by compiled code.
+
+use crate::compiler::{self, Made, NotCompiled};
+use crate::frame::{frame, moments};
+use crate::library::Code;
+use crate::text::{self, Language, Style};
+use fluxline_core::circuit::Registry;
+use fluxline_core::monitor::{Figures, Tally};
+use fluxline_core::plan::Plan;
+use fluxline_core::program::{Obstacle, Part, Program, Unit, Wanted, program};
+use fluxline_core::run::Stepper;
+use fluxline_core::state::State;
+use fluxline_core::trace::Width;
+
+/// Paths that are written out in each unit; what lies beyond is done by the engine.
+const PATHS: usize = 12;
+
+/// A single run's code, before it is compiled.
+#[derive(Debug)]
+pub struct Source {
+    program: Program,
+    /// C.
+    pub code: String,
+    /// Numbers that are kept from step to step and do not change.
+    kept: usize,
+    /// Statements.
+    pub statements: usize,
+    watch: bool,
+}
+
+/// Why a circuit has no code: what cannot be followed.
+pub type Untraced = Vec<Obstacle>;
+
+impl Source {
+    /// Writes the code of a circuit. `start` tells which paths to expect; with `watch` the figures of
+    /// the verdict are computed, too.
+    pub fn of(
+        plan: &Plan,
+        registry: &Registry,
+        start: &State<f64>,
+        watch: bool,
+    ) -> Result<Self, Untraced> {
+        let wanted = Wanted { watch, width: Width::One, with_engine: true, paths: PATHS };
+        let program = program(plan, registry, start, wanted, &|_| false)?;
+        let (times, ticks) = moments(&program.moments);
+        let comment = |_: &Unit| None;
+        let style = Style { language: Language::C, comment: &comment, times, ticks };
+        let text = text::write(&program, &style);
+        let code = frame(plan, &text, 1);
+        Ok(Self { program, code, kept: text.kept, statements: text.statements, watch })
+    }
+
+    /// Components, of those in all, that are left to the engine altogether.
+    pub fn left_to_engine(&self) -> &[Obstacle] {
+        &self.program.obstacles
+    }
+
+    /// Of all units, those that are followed and those whose rare paths are left to the engine.
+    pub fn followed(&self) -> (usize, usize) {
+        let is_whole = |unit: &&Unit| unit.tree.is_closed();
+        let open = |unit: &&Unit| !unit.tree.is_closed() && !unit.tree.leaves().is_empty();
+        let units = &self.program.units;
+        (units.iter().filter(is_whole).count(), units.iter().filter(open).count())
+    }
+
+    /// Compiles it, or finds what it became before.
+    pub fn compile(self) -> Result<Fused, NotCompiled> {
+        let made = compiler::make(&self.code)?;
+        let code = Code::open(&made, self.program.layout, self.kept, 0, 1)?;
+        let kept = vec![0.0; code.kept()];
+        let figures = vec![0.0; self.program.layout.figures as usize];
+        Ok(Fused { source: self, code, made, kept, figures })
+    }
+}
+
+/// A run's code, compiled.
+#[derive(Debug)]
+pub struct Fused {
+    source: Source,
+    code: Code,
+    made: Made,
+    kept: Vec<f64>,
+    figures: Vec<f64>,
+}
+
+impl Fused {
+    /// What the compiler took; nothing when the code was there.
+    pub fn made(&self) -> &Made {
+        &self.made
+    }
+
+    /// What it was compiled from.
+    pub fn source(&self) -> &Source {
+        &self.source
+    }
+
+    /// Names of the components that the engine steps, each once.
+    pub fn engine_steps<'p>(&self, plan: &'p Plan) -> Vec<&'p str> {
+        let units = self.source.program.units.iter();
+        let mut all: Vec<u32> = units
+            .filter(|unit| unit.tree.leaves().is_empty())
+            .filter_map(|unit| match unit.part {
+                Part::Component { component, .. } => Some(component),
+                _ => None,
+            })
+            .collect();
+        all.sort_unstable();
+        all.dedup();
+        all.into_iter().map(|component| plan.name(component)).collect()
+    }
+}
+
+impl Stepper for Fused {
+    fn begin(&mut self, plan: &Plan, state: &State<f64>, tally: &Tally) {
+        assert_eq!(tally.enabled, self.source.watch, "code for another kind of run");
+        self.code.prepare(&mut state.clone(), &[], &mut self.kept);
+        if self.source.watch {
+            let mut at = 0;
+            let figures = &mut self.figures;
+            tally.figures(plan).each(|number| {
+                figures[at] = *number;
+                at += 1;
+            });
+        }
+    }
+
+    fn advance(&mut self, plan: &Plan, state: &mut State<f64>, _: &mut Tally, steps: u64) {
+        let Source { program, .. } = &self.source;
+        let whole = (plan, &program.units[..], &program.moments[..]);
+        self.code.advance(whole, state, &mut self.figures, &self.kept, steps);
+    }
+
+    fn end(&mut self, plan: &Plan, tally: &mut Tally) {
+        if self.source.watch {
+            let mut figures: Figures<f64> = Figures::of(plan);
+            let mut at = 0;
+            figures.each(|number| {
+                *number = self.figures[at];
+                at += 1;
+            });
+            tally.take(&figures);
+        }
+    }
+}

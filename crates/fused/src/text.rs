@@ -1,0 +1,588 @@
+//! From a program to text: statements of C or Rust.
+//!
+//! Every node that is needed becomes a local constant, where it is first needed. Nodes that depend on
+//! nothing that changes during a run are computed once, before it (`K`). A number of the state is
+//! loaded when the step begins and stored when it ends; one that no step begins with is stored after
+//! the last step only, and what it alone needs is computed only then.
+
+use fluxline_core::program::{Array, End, Event, Layout, Part, Program, Unit};
+use fluxline_core::trace::{Function, Node, Op, Tree};
+use std::collections::HashMap;
+use std::fmt::Write;
+
+/// What is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Language {
+    /// C, one run.
+    C,
+    /// C, several runs side by side, in macros that know how many.
+    Lanes,
+    /// Rust, one run.
+    Rust,
+}
+
+/// The parts of a program as text.
+#[derive(Clone, Debug)]
+pub struct Text {
+    /// What is computed before a run, into `K`.
+    pub prepare: String,
+    /// The step, as the body of a loop.
+    pub step: String,
+    /// Numbers in `K`.
+    pub kept: usize,
+    /// Statements in all: what a compiler's time goes with.
+    pub statements: usize,
+}
+
+/// How code is written around the program.
+pub struct Style<'a> {
+    /// The language.
+    pub language: Language,
+    /// What to say of a unit.
+    pub comment: &'a dyn Fn(&Unit) -> Option<String>,
+    /// The expression for the time of each moment.
+    pub times: Vec<String>,
+    /// That for the number of the step of a moment.
+    pub ticks: Vec<String>,
+}
+
+/// Writes a program.
+pub fn write(program: &Program, style: &Style<'_>) -> Text {
+    let mut writer = Writer::new(program, style);
+    writer.find_uses();
+    writer.prepare();
+    let prepare = std::mem::take(&mut writer.out);
+    writer.emitted.fill(false);
+    writer.step();
+    Text { prepare, step: writer.out, kept: writer.kept.len(), statements: writer.statements }
+}
+
+struct Writer<'a> {
+    program: &'a Program,
+    style: &'a Style<'a>,
+    /// Whether a node is used in the step.
+    used: Vec<bool>,
+    /// Whether a node is the same in all steps.
+    is_fixed: Vec<bool>,
+    is_mask: Vec<bool>,
+    /// Where a fixed node is kept.
+    kept: HashMap<Node, usize>,
+    /// Slots that units which the engine may do look at.
+    shared: Vec<bool>,
+    /// Which nodes have a name in the scope that is being written.
+    emitted: Vec<bool>,
+    scopes: Vec<Vec<Node>>,
+    out: String,
+    statements: usize,
+    in_step: bool,
+}
+
+fn is_mask(op: Op) -> bool {
+    matches!(
+        op,
+        Op::Truth(_) | Op::Less(..) | Op::LessEqual(..) | Op::And(..) | Op::Or(..) | Op::Not(_)
+    )
+}
+
+/// A number that reads back as the same bits in both languages.
+pub fn literal(language: Language, value: f64) -> String {
+    if value.is_nan() {
+        return match language {
+            Language::Rust => "f64::NAN".into(),
+            _ => "__builtin_nan(\"\")".into(),
+        };
+    }
+    if value.is_infinite() {
+        let text = match language {
+            Language::Rust => "f64::INFINITY",
+            _ => "__builtin_inf()",
+        };
+        return if value < 0.0 { format!("(-{text})") } else { text.into() };
+    }
+    // The shortest digits that read back as the same number.
+    let text = format!("{value:?}");
+    if value.is_sign_negative() { format!("({text})") } else { text }
+}
+
+impl<'a> Writer<'a> {
+    fn new(program: &'a Program, style: &'a Style<'a>) -> Self {
+        let count = program.ops.len();
+        let mut is_fixed = vec![false; count];
+        for (node, &op) in program.ops.iter().enumerate() {
+            is_fixed[node] = match op {
+                Op::Constant(_) | Op::Parameter(_) | Op::Truth(_) => true,
+                Op::Load(slot) if program.layout.place(slot).0 != Array::Figures => {
+                    program.finals.get(slot as usize).is_some_and(|&end| end == node as Node)
+                }
+                Op::Load(_) | Op::Time(_) | Op::Stamp | Op::Result(_) => false,
+                _ => op.sources().all(|source| is_fixed[source as usize]),
+            };
+        }
+        let slots = program.finals.len();
+        let mut shared = vec![false; slots];
+        for unit in program.units.iter().filter(|unit| !unit.tree.is_closed()) {
+            for &(slot, _) in &unit.reach {
+                shared[slot as usize] = true;
+            }
+        }
+        Self {
+            program,
+            style,
+            used: vec![false; count],
+            is_fixed,
+            is_mask: program.ops.iter().map(|&op| is_mask(op)).collect(),
+            kept: HashMap::new(),
+            shared,
+            emitted: vec![false; count],
+            scopes: vec![Vec::new()],
+            out: String::new(),
+            statements: 0,
+            in_step: false,
+        }
+    }
+
+    fn op(&self, node: Node) -> Op {
+        self.program.ops[node as usize]
+    }
+
+    fn is_load_of(&self, node: Node, slot: u32) -> bool {
+        self.op(node) == Op::Load(slot)
+    }
+
+    /// All nodes that a step needs, and which fixed ones it reads from `K`.
+    fn find_uses(&mut self) {
+        let mut roots: Vec<Node> = Vec::new();
+        fn of_tree(tree: &Tree<End>, roots: &mut Vec<Node>) {
+            match tree {
+                Tree::Open => {}
+                Tree::Leaf(end) => {
+                    roots.extend(&end.values);
+                    roots.extend(end.events.iter().map(|&(_, mask)| mask));
+                }
+                Tree::Branch { mask, yes, no, .. } => {
+                    roots.push(*mask);
+                    of_tree(yes, roots);
+                    of_tree(no, roots);
+                }
+            }
+        }
+        for unit in &self.program.units {
+            of_tree(&unit.tree, &mut roots);
+            if !unit.tree.is_closed() {
+                let before =
+                    unit.reach.iter().filter(|&&(slot, node)| !self.is_load_of(node, slot));
+                roots.extend(before.map(|&(_, node)| node));
+            }
+        }
+        for (slot, &node) in self.program.finals.iter().enumerate() {
+            if !self.is_load_of(node, slot as u32) {
+                roots.push(node);
+            }
+        }
+        while let Some(node) = roots.pop() {
+            if std::mem::replace(&mut self.used[node as usize], true) {
+                continue;
+            }
+            if self.is_fixed[node as usize] && self.is_worth_keeping(node) {
+                let next = self.kept.len();
+                self.kept.entry(node).or_insert(next);
+                continue;
+            }
+            roots.extend(self.op(node).sources());
+        }
+        // In the order of the nodes, whatever the way they were found.
+        let mut kept: Vec<Node> = self.kept.keys().copied().collect();
+        kept.sort_unstable();
+        self.kept = kept.into_iter().enumerate().map(|(i, node)| (node, i)).collect();
+    }
+
+    fn is_worth_keeping(&self, node: Node) -> bool {
+        !matches!(self.op(node), Op::Constant(_) | Op::Truth(_) | Op::Load(_) | Op::Parameter(_))
+    }
+
+    fn indent(&mut self) {
+        for _ in 0..=self.scopes.len().min(6) {
+            self.out.push_str("    ");
+        }
+    }
+
+    fn line(&mut self, text: &str) {
+        self.indent();
+        self.out.push_str(text);
+        self.out.push('\n');
+        self.statements += 1;
+    }
+
+    /// How a node is written where it is used.
+    fn name(&self, node: Node) -> String {
+        let language = self.style.language;
+        match self.op(node) {
+            Op::Constant(bits) => {
+                let text = literal(language, f64::from_bits(bits));
+                if language == Language::Lanes { format!("ALL({text})") } else { text }
+            }
+            Op::Truth(holds) => match (language, holds) {
+                (Language::Rust, _) => holds.to_string(),
+                (Language::C, _) => u8::from(holds).to_string(),
+                (Language::Lanes, true) => "EVERY".into(),
+                (Language::Lanes, false) => "NONE".into(),
+            },
+            _ => match (self.in_step, self.kept.get(&node)) {
+                (true, Some(place)) if self.is_mask[node as usize] => match language {
+                    Language::Lanes => format!("LESS(ALL(0.0), GET(K, {place}))"),
+                    _ => format!("(K[{place}] > 0.0)"),
+                },
+                (true, Some(place)) if language == Language::Lanes => format!("GET(K, {place})"),
+                (true, Some(place)) => format!("K[{place}]"),
+                _ => format!("{}{node}", if self.is_mask[node as usize] { 'm' } else { 'v' }),
+            },
+        }
+    }
+
+    fn place(&self, slot: u32) -> String {
+        place(self.style.language, self.program.layout, slot)
+    }
+
+    fn expression(&self, node: Node) -> String {
+        let n = |node| self.name(node);
+        let lanes = self.style.language == Language::Lanes;
+        let rust = self.style.language == Language::Rust;
+        match self.op(node) {
+            Op::Constant(_) | Op::Truth(_) => n(node),
+            Op::Load(slot) => self.place(slot),
+            Op::Parameter(index) if lanes => format!("GET(P, {index})"),
+            Op::Parameter(index) => format!("P[{index}]"),
+            Op::Time(moment) => {
+                let time = &self.style.times[moment as usize];
+                if lanes { format!("ALL({time})") } else { time.clone() }
+            }
+            Op::Stamp => match (rust, lanes) {
+                (true, _) => "(step + 1) as f64".into(),
+                (_, true) => "ALL((double)(step + 1))".into(),
+                _ => "(double)(step + 1)".into(),
+            },
+            Op::Result(_) => n(node),
+            Op::Add(a, b) => format!("{} + {}", n(a), n(b)),
+            Op::Sub(a, b) => format!("{} - {}", n(a), n(b)),
+            Op::Mul(a, b) => format!("{} * {}", n(a), n(b)),
+            Op::Div(a, b) => format!("{} / {}", n(a), n(b)),
+            Op::Neg(a) => format!("-{}", n(a)),
+            Op::Call(function, a) => {
+                let (c, method, macros) = match function {
+                    Function::Sqrt => ("__builtin_sqrt", "sqrt", "ROOT"),
+                    Function::Abs => ("__builtin_fabs", "abs", "SIZE"),
+                    Function::Exp => ("exp", "exp", "EACH(exp, "),
+                    Function::Ln => ("log", "ln", "EACH(log, "),
+                    Function::Sin => ("sin", "sin", "EACH(sin, "),
+                    Function::Cos => ("cos", "cos", "EACH(cos, "),
+                    Function::Tanh => ("tanh", "tanh", "EACH(tanh, "),
+                    Function::Floor => ("__builtin_floor", "floor", "WHOLE"),
+                };
+                match (rust, lanes) {
+                    (true, _) => format!("f64::{method}({})", n(a)),
+                    (_, true) if macros.ends_with(' ') => format!("{macros}{})", n(a)),
+                    (_, true) => format!("{macros}({})", n(a)),
+                    _ => format!("{c}({})", n(a)),
+                }
+            }
+            Op::Power(a, b) if rust => format!("f64::powf({}, {})", n(a), n(b)),
+            Op::Power(a, b) if lanes => format!("PAIRS(pow, {}, {})", n(a), n(b)),
+            Op::Power(a, b) => format!("pow({}, {})", n(a), n(b)),
+            Op::Select(mask, yes, no) if rust => {
+                format!("if {} {{ {} }} else {{ {} }}", n(mask), n(yes), n(no))
+            }
+            Op::Select(mask, yes, no) if lanes => {
+                format!("CHOOSE({}, {}, {})", n(mask), n(yes), n(no))
+            }
+            Op::Select(mask, yes, no) => format!("{} ? {} : {}", n(mask), n(yes), n(no)),
+            Op::Less(a, b) if lanes => format!("LESS({}, {})", n(a), n(b)),
+            Op::LessEqual(a, b) if lanes => format!("NOT_ABOVE({}, {})", n(a), n(b)),
+            Op::And(a, b) if lanes => format!("BOTH({}, {})", n(a), n(b)),
+            Op::Or(a, b) if lanes => format!("EITHER({}, {})", n(a), n(b)),
+            Op::Not(a) if lanes => format!("NOT({})", n(a)),
+            Op::Less(a, b) => format!("{} < {}", n(a), n(b)),
+            Op::LessEqual(a, b) => format!("{} <= {}", n(a), n(b)),
+            Op::And(a, b) => format!("{} & {}", n(a), n(b)),
+            Op::Or(a, b) => format!("{} | {}", n(a), n(b)),
+            Op::Not(a) => format!("!{}", n(a)),
+        }
+    }
+
+    /// Writes all that a node needs, and itself, in the present scope.
+    fn need(&mut self, node: Node) {
+        let mut waiting = vec![node];
+        let mut missing = Vec::new();
+        while let Some(node) = waiting.pop() {
+            let is_known = matches!(self.op(node), Op::Constant(_) | Op::Truth(_))
+                || self.emitted[node as usize]
+                || self.in_step && self.kept.contains_key(&node);
+            if is_known {
+                continue;
+            }
+            self.emitted[node as usize] = true;
+            missing.push(node);
+            waiting.extend(self.op(node).sources());
+        }
+        // Sources come before what is computed from them.
+        missing.sort_unstable();
+        for node in missing {
+            if let Some(scope) = self.scopes.last_mut() {
+                scope.push(node);
+            }
+            let kind = match (self.style.language, self.is_mask[node as usize]) {
+                (Language::Rust, false) => "let ",
+                (Language::Rust, true) => "let ",
+                (Language::C, false) => "const double ",
+                (Language::C, true) => "const int ",
+                (Language::Lanes, false) => "const numbers ",
+                (Language::Lanes, true) => "const mask ",
+            };
+            let text = format!("{kind}{} = {};", self.name(node), self.expression(node));
+            self.line(&text);
+        }
+    }
+
+    fn open(&mut self) {
+        self.scopes.push(Vec::new());
+    }
+
+    fn close(&mut self) {
+        for node in self.scopes.pop().unwrap_or_default() {
+            self.emitted[node as usize] = false;
+        }
+    }
+
+    fn prepare(&mut self) {
+        let mut kept: Vec<(usize, Node)> = self.kept.iter().map(|(&n, &i)| (i, n)).collect();
+        kept.sort_unstable();
+        for (place, node) in kept {
+            self.need(node);
+            let name = self.name(node);
+            let text = match (self.style.language, self.is_mask[node as usize]) {
+                (Language::Lanes, true) => {
+                    format!("SET(K, {place}, CHOOSE({name}, ALL(1.0), ALL(0.0)));")
+                }
+                (Language::Lanes, false) => format!("SET(K, {place}, {name});"),
+                (Language::C, true) => format!("K[{place}] = {name} ? 1.0 : 0.0;"),
+                (Language::Rust, true) => {
+                    format!("K[{place}] = if {name} {{ 1.0 }} else {{ 0.0 }};")
+                }
+                _ => format!("K[{place}] = {name};"),
+            };
+            self.line(&text);
+        }
+    }
+
+    fn store(&self, slot: u32, node: Node) -> String {
+        let (place, name) = (self.place(slot), self.name(node));
+        match self.style.language {
+            Language::Lanes => {
+                let (array, at) = self.program.layout.place(slot);
+                format!("SET({}, {at}, {name});", letter(array))
+            }
+            _ => format!("{place} = {name};"),
+        }
+    }
+
+    fn step(&mut self) {
+        self.in_step = true;
+        // What the engine may change in the middle of the step is loaded before.
+        for node in 0..self.program.ops.len() as Node {
+            if let Op::Load(slot) = self.op(node)
+                && self.used[node as usize]
+                && self.shared.get(slot as usize) == Some(&true)
+            {
+                self.need(node);
+            }
+        }
+        for (index, unit) in self.program.units.iter().enumerate() {
+            self.unit(index, unit);
+        }
+        let loaded: Vec<bool> = {
+            let mut loaded = vec![false; self.program.finals.len()];
+            for (node, &op) in self.program.ops.iter().enumerate() {
+                if let Op::Load(slot) = op
+                    && self.used[node]
+                {
+                    loaded[slot as usize] = true;
+                }
+            }
+            loaded
+        };
+        let changed: Vec<(u32, Node)> = (0..)
+            .zip(&self.program.finals)
+            .filter(|&(slot, &node)| !self.is_load_of(node, slot))
+            .map(|(slot, &node)| (slot, node))
+            .collect();
+        let (always, at_last): (Vec<_>, Vec<_>) = changed
+            .into_iter()
+            .partition(|&(slot, _)| loaded[slot as usize] || self.shared[slot as usize]);
+        for &(_, node) in &always {
+            self.need(node);
+        }
+        if !at_last.is_empty() {
+            self.line(match self.style.language {
+                Language::Rust => "if left == 1 {",
+                _ => "if (left == 1) {",
+            });
+            self.open();
+            for &(_, node) in &at_last {
+                self.need(node);
+            }
+            for &(slot, node) in &at_last {
+                let text = self.store(slot, node);
+                self.line(&text);
+            }
+            self.close();
+            self.line("}");
+        }
+        for (slot, node) in always {
+            let text = self.store(slot, node);
+            self.line(&text);
+        }
+    }
+
+    fn unit(&mut self, index: usize, unit: &Unit) {
+        if let Some(comment) = (self.style.comment)(unit) {
+            self.line(&format!("// {comment}"));
+        }
+        let kind = match self.style.language {
+            Language::Rust => "let",
+            Language::C => "double",
+            Language::Lanes => "numbers",
+        };
+        let names: Vec<String> = unit
+            .results
+            .iter()
+            .filter(|&&(_, node)| self.used[node as usize])
+            .map(|&(_, node)| self.name(node))
+            .collect();
+        for names in names.chunks(12) {
+            let text = match self.style.language {
+                Language::Rust => {
+                    names.iter().map(|name| format!("{kind} {name};")).collect::<Vec<_>>().join(" ")
+                }
+                _ => format!("{kind} {};", names.join(", ")),
+            };
+            self.line(&text);
+        }
+        self.tree(index, unit, &unit.tree);
+        for &(_, node) in &unit.results {
+            self.emitted[node as usize] = true;
+            if let Some(scope) = self.scopes.last_mut() {
+                scope.push(node);
+            }
+        }
+    }
+
+    fn tree(&mut self, index: usize, unit: &Unit, tree: &Tree<End>) {
+        match tree {
+            Tree::Open => self.by_engine(index, unit),
+            Tree::Leaf(end) => self.end(unit, end),
+            Tree::Branch { mask, is_any, yes, no } => {
+                self.need(*mask);
+                let name = self.name(*mask);
+                let question = match (self.style.language, is_any) {
+                    (Language::Rust, _) => format!("if {name} {{"),
+                    (Language::C, _) => format!("if ({name}) {{"),
+                    (Language::Lanes, true) => format!("if (ANY_OF({name})) {{"),
+                    (Language::Lanes, false) => format!("if (ALL_OF({name})) {{"),
+                };
+                self.line(&question);
+                self.open();
+                self.tree(index, unit, yes);
+                self.close();
+                self.line("} else {");
+                self.open();
+                self.tree(index, unit, no);
+                self.close();
+                self.line("}");
+            }
+        }
+    }
+
+    fn end(&mut self, unit: &Unit, end: &End) {
+        let component = match unit.part {
+            Part::Component { component, .. } => component,
+            _ => 0,
+        };
+        let tick = &self.style.ticks[unit.moment as usize];
+        for &(event, mask) in &end.events {
+            let name = match event {
+                Event::Unconverged => "unconverged",
+                Event::Stop => "stop",
+            };
+            let text = match self.style.language {
+                Language::Lanes => {
+                    self.need(mask);
+                    format!("{name}(faults, {component}, {tick}, BITS({}));", self.name(mask))
+                }
+                Language::C => format!("{name}(faults, {component}, {tick}, 1);"),
+                Language::Rust => format!("{name}(faults, {component}, {tick});"),
+            };
+            self.line(&text);
+        }
+        let pairs: Vec<(Node, Node)> = unit
+            .results
+            .iter()
+            .zip(&end.values)
+            .map(|(&(_, result), &value)| (result, value))
+            .filter(|&(result, _)| self.used[result as usize])
+            .collect();
+        for &(_, value) in &pairs {
+            self.need(value);
+        }
+        for (result, value) in pairs {
+            let text = format!("{} = {};", self.name(result), self.name(value));
+            self.line(&text);
+        }
+    }
+
+    /// The engine finds what it needs in the state, and leaves its results there.
+    fn by_engine(&mut self, index: usize, unit: &Unit) {
+        let before: Vec<(u32, Node)> = unit
+            .reach
+            .iter()
+            .copied()
+            .filter(|&(slot, node)| !self.is_load_of(node, slot))
+            .collect();
+        for &(_, node) in &before {
+            self.need(node);
+        }
+        for (slot, node) in before {
+            let text = self.store(slot, node);
+            self.line(&text);
+        }
+        let time = &self.style.times[unit.moment as usize];
+        let text = format!("engine(context, {index}, {time}, tick);");
+        self.line(&text);
+        for &(slot, result) in &unit.results {
+            if self.used[result as usize] {
+                let text = format!("{} = {};", self.name(result), self.place(slot));
+                self.line(&text);
+            }
+        }
+    }
+}
+
+/// The name of an array in the code.
+pub fn letter(array: Array) -> char {
+    match array {
+        Array::Bonds => 'B',
+        Array::Signals => 'S',
+        Array::States => 'X',
+        Array::Viscosity => 'V',
+        Array::Figures => 'F',
+    }
+}
+
+/// How a number of the state is written.
+pub fn place(language: Language, layout: Layout, slot: u32) -> String {
+    let (array, at) = layout.place(slot);
+    let mut text = String::new();
+    let _ = match language {
+        Language::Lanes => write!(text, "GET({}, {at})", letter(array)),
+        _ => write!(text, "{}[{at}]", letter(array)),
+    };
+    text
+}

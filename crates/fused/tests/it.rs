@@ -1,0 +1,331 @@
+//! Compiled code gives the bits of the engine.
+
+use fluxline_core::circuit::{Circuit, Registry};
+use fluxline_core::declare::{Kind, Value};
+use fluxline_core::engine;
+use fluxline_core::lanes::{are_alike, extract, pack_states};
+use fluxline_core::monitor::Tally;
+use fluxline_core::plan::Plan;
+use fluxline_core::recorder::{Recorder, Sampling, choose};
+use fluxline_core::run::{ByEngine, Stepper, run_by};
+use fluxline_core::state::State;
+use fluxline_fused::compiler;
+use fluxline_fused::export::Export;
+use fluxline_fused::lanes::LaneSource;
+use fluxline_fused::run::Source;
+use fluxline_hmf::convert::import;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Instant;
+
+fn registry() -> Registry {
+    let library = fluxline_library::registry();
+    Registry::new(library.types().iter().copied().chain(fluxline_hopsan::types()))
+}
+
+fn load(path: &Path, registry: &Registry) -> Option<Circuit> {
+    if path.extension().is_some_and(|e| e == "hmf") {
+        let mut found = import(path, registry, &[]);
+        let converted = found.converted.take()?;
+        let (folder, sources) = (path.parent()?, found.sources);
+        let text = &converted.text;
+        return fluxline_formats::load_converted(sources, "", text, folder, registry, &[]).circuit;
+    }
+    fluxline_formats::load_file(path, registry, &[]).circuit
+}
+
+/// Everything that changes, as bits.
+fn bits(state: &State<f64>) -> Vec<u64> {
+    let bonds = state
+        .bonds
+        .iter()
+        .flat_map(|b| [b.flow, b.effort, b.wave, b.impedance, b.displacement, b.dry]);
+    let all = bonds.chain(state.signals.iter().copied()).chain(state.states.iter().copied());
+    // What is no number has many faces.
+    all.map(|x| if x.is_nan() { f64::NAN.to_bits() } else { x.to_bits() }).collect()
+}
+
+/// Runs a circuit for so many steps: its last state, its rows, how it ended and its verdict.
+fn run(stepper: &mut impl Stepper, plan: &Plan, steps: u64) -> (Vec<u64>, Vec<u64>, String, f64) {
+    let mut state = plan.initial.clone();
+    let (variables, _) = choose(plan, &[]);
+    let mut recorder = Recorder::new(variables, Sampling::Even(300), steps);
+    let begin = Instant::now();
+    let outcome = run_by(stepper, plan, &mut state, steps, &mut recorder, true, |_| true);
+    let took = begin.elapsed().as_secs_f64();
+    let rows = recorder.rows().flatten().map(|x| x.to_bits()).collect();
+    (bits(&state), rows, format!("{outcome:?}"), took)
+}
+
+/// Compares a circuit's runs: what was seen, or why it has no code.
+fn compare(path: &Path, registry: &Registry, most: u64) -> Result<String, String> {
+    let Some(circuit) = load(path, registry) else { return Ok("cannot be read".into()) };
+    let Some(plan) = Plan::of(&circuit, registry).plan else { return Ok("not sound".into()) };
+    let begin = Instant::now();
+    let source = match Source::of(&plan, registry, &plan.initial, true) {
+        Ok(source) => source,
+        Err(why) => return Ok(format!("no code: {}", why[0].why)),
+    };
+    let traced = begin.elapsed().as_secs_f64();
+    let (statements, followed) = (source.statements, source.followed());
+    let by_engine: Vec<String> = source
+        .left_to_engine()
+        .iter()
+        .map(|o| {
+            let name = o
+                .component
+                .map_or("a junction", |c| plan.variables.entries[c as usize].declaration.name);
+            format!("{name} ({})", o.why)
+        })
+        .collect();
+    if statements > 60_000 {
+        return Err(format!("{statements} statements"));
+    }
+    let mut fused = source.compile().map_err(|e| e.to_string())?;
+    let steps = circuit.run.steps(circuit.run.step).min(most).max(1);
+    let (state, rows, ended, engine_took) = run(&mut ByEngine, &plan, steps);
+    let (fused_state, fused_rows, fused_ended, fused_took) = run(&mut fused, &plan, steps);
+    if ended != fused_ended {
+        return Err(format!("ends otherwise:\n{ended}\n{fused_ended}"));
+    }
+    if state != fused_state || rows != fused_rows {
+        let count = std::iter::zip(&state, &fused_state).filter(|(a, b)| a != b).count();
+        return Err(format!("{count} numbers of {} differ", state.len()));
+    }
+    let per_step = 1e9 / steps as f64;
+    Ok(format!(
+        "{steps} steps, engine {:.0} ns, code {:.0} ns; {} components, {statements} statements, \
+         {} whole and {} in part, traced in {:.0} ms, compiled in {:.2} s; left: {by_engine:?}",
+        engine_took * per_step,
+        fused_took * per_step,
+        plan.component_count(),
+        followed.0,
+        followed.1,
+        traced * 1e3,
+        fused.made().took.map_or(0.0, |t| t.as_secs_f64()),
+    ))
+}
+
+fn files(folder: &Path, extension: &str, into: &mut Vec<PathBuf>) {
+    let Ok(entries) = std::fs::read_dir(folder) else { return };
+    let mut paths: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
+    paths.sort();
+    for path in paths {
+        match path.is_dir() {
+            true => files(&path, extension, into),
+            false if path.extension().is_some_and(|e| e == extension) => into.push(path),
+            false => {}
+        }
+    }
+}
+
+fn compare_all(paths: &[PathBuf], most: u64) {
+    if compiler::find().is_none() {
+        eprintln!("skipped: no C compiler is installed");
+        return;
+    }
+    let registry = registry();
+    let mut wrong = Vec::new();
+    for path in paths {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        match compare(path, &registry, most) {
+            Ok(seen) => eprintln!("{name}: {seen}"),
+            Err(why) => wrong.push(format!("{name}: {why}")),
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn examples_give_the_bits_of_the_engine() {
+    let mut paths = Vec::new();
+    let examples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples");
+    files(&examples, "toml", &mut paths);
+    files(&examples, "hmf", &mut paths);
+    assert!(paths.len() > 8);
+    compare_all(&paths, 30_000);
+}
+
+#[test]
+fn models_of_hopsan_give_the_bits_of_the_engine() {
+    let Some(folder) = std::env::var_os("FLUXLINE_MODELS") else {
+        eprintln!("skipped: FLUXLINE_MODELS names no folder with models");
+        return;
+    };
+    let mut paths = Vec::new();
+    files(Path::new(&folder), "hmf", &mut paths);
+    compare_all(&paths, 20_000);
+}
+
+/// The circuit with every quantity off by up to some per cent, as long as that makes a sound one.
+fn scattered(circuit: &Circuit, variant: usize, registry: &Registry) -> Option<Plan> {
+    let mut circuit = circuit.clone();
+    for (number, instance) in circuit.components.iter_mut().enumerate() {
+        let declaration = instance.declaration();
+        let before = instance.values.clone();
+        for (index, parameter) in declaration.parameters.iter().enumerate() {
+            if let (Kind::Quantity, Value::Number(x)) =
+                (&parameter.kind, &mut instance.values[index])
+            {
+                let chance = ((variant * 7919 + number * 104_729 + index * 1299) % 1000) as f64;
+                *x *= 1.0 + 0.04 * (chance / 1000.0 - 0.5);
+            }
+        }
+        let rules = fluxline_core::values::Rules::of(declaration).ok()?;
+        let is_outside =
+            rules.parameters.iter().zip(&instance.values).any(
+                |(rule, value)| matches!(value, Value::Number(x) if rule.beyond(*x).is_some()),
+            );
+        if is_outside {
+            instance.values = before;
+        }
+    }
+    Plan::of(&circuit, registry).plan
+}
+
+/// Compares variants in lanes of code with runs of the engine by themselves.
+fn compare_lanes<const N: usize>(
+    path: &Path,
+    registry: &Registry,
+    most: u64,
+) -> Result<String, String> {
+    let Some(circuit) = load(path, registry) else { return Ok("cannot be read".into()) };
+    let Some(first) = Plan::of(&circuit, registry).plan else { return Ok("not sound".into()) };
+    let variants: Vec<Plan> = (0..12)
+        .filter_map(|variant| scattered(&circuit, variant, registry))
+        .filter(|plan| are_alike(&first, plan, registry))
+        .collect();
+    if variants.is_empty() {
+        return Ok("no variant is sound".into());
+    }
+    let source = match LaneSource::of(first, &variants, registry, N) {
+        Ok(source) => source,
+        Err(why) => return Ok(format!("no code: {}", why[0].why)),
+    };
+    let statements = source.statements;
+    if statements > 60_000 {
+        return Ok(format!("{statements} statements"));
+    }
+    let code = source.compile().map_err(|e| e.to_string())?;
+    let plans: [&Plan; N] = std::array::from_fn(|lane| &variants[lane % variants.len()]);
+    let mut run = code.run(&plans, registry).ok_or("variants do not fit the code")?;
+    let steps = circuit.run.steps(circuit.run.step).min(most).max(1);
+    let mut state = pack_states(plans.map(|plan| &plan.initial));
+    run.begin(&mut state);
+    let begin = Instant::now();
+    run.advance(&mut state, steps);
+    let took = begin.elapsed().as_secs_f64();
+    let mut one = plans[0].initial.clone();
+    for (lane, plan) in plans.iter().enumerate() {
+        let mut alone = plan.initial.clone();
+        let mut tally = Tally::new(plan, &mut alone, false);
+        for _ in 0..steps {
+            engine::step(plan, &mut alone, &mut tally, false);
+        }
+        extract(&state, lane, &mut one);
+        if bits(&one) != bits(&alone) {
+            return Err(format!("lane {lane} of {N} differs after {steps} steps"));
+        }
+    }
+    let per_step = took * 1e9 / (steps * N as u64) as f64;
+    let compiled = code.made().took.map_or(0.0, |t| t.as_secs_f64());
+    Ok(format!("{N} lanes: {per_step:.1} ns each, {statements} statements in {compiled:.2} s"))
+}
+
+#[test]
+fn variants_in_lanes_give_the_bits_of_single_runs() {
+    if compiler::find().is_none() {
+        eprintln!("skipped: no C compiler is installed");
+        return;
+    }
+    let registry = registry();
+    let mut paths = Vec::new();
+    match std::env::var_os("FLUXLINE_MODELS") {
+        Some(folder) => files(Path::new(&folder), "hmf", &mut paths),
+        None => {
+            let examples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples");
+            paths.push(examples.join("hopsan/position_servo.hmf"));
+            paths.push(examples.join("relief_line.toml"));
+        }
+    }
+    let mut wrong = Vec::new();
+    for path in paths {
+        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        for found in
+            [compare_lanes::<4>(&path, &registry, 3000), compare_lanes::<8>(&path, &registry, 3000)]
+        {
+            match found {
+                Ok(seen) => eprintln!("{name}: {seen}"),
+                Err(why) => wrong.push(format!("{name}: {why}")),
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// Exports a circuit, builds it with a compiler and runs it: its rows as bits.
+fn exported(files: &[(String, String)], folder: &Path, build: &[&str]) -> Vec<Vec<u64>> {
+    std::fs::create_dir_all(folder).expect("a folder for tests");
+    for (name, text) in files {
+        std::fs::write(folder.join(name), text).expect("a file for tests");
+    }
+    let built = Command::new(build[0]).args(&build[1..]).current_dir(folder).output();
+    let built = built.expect("the compiler");
+    assert!(built.status.success(), "{}", String::from_utf8_lossy(&built.stderr));
+    let ran = Command::new(folder.join("program")).output().expect("the program");
+    assert!(ran.status.success());
+    let text = String::from_utf8(ran.stdout).expect("text");
+    let number = |cell: &str| cell.parse::<f64>().expect("a number").to_bits();
+    text.lines().skip(1).map(|line| line.split(',').map(number).collect()).collect()
+}
+
+#[test]
+fn exported_c_and_rust_give_the_rows_of_a_run() {
+    let registry = registry();
+    let examples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples");
+    for (name, most) in [("hopsan/position_servo.hmf", 6000), ("relief_line.toml", 2000)] {
+        let circuit = load(&examples.join(name), &registry).expect("an example");
+        let plan = Plan::of(&circuit, &registry).plan.expect("sound");
+        let steps = circuit.run.steps(circuit.run.step).min(most);
+        let (variables, _) = choose(&plan, &[]);
+        let sampling = Sampling::Even(100);
+        let mut recorder = Recorder::new(variables.clone(), sampling, steps);
+        let mut state = plan.initial.clone();
+        run_by(&mut ByEngine, &plan, &mut state, steps, &mut recorder, true, |_| true);
+        let rows: Vec<Vec<u64>> =
+            recorder.rows().map(|row| row.iter().map(|x| x.to_bits()).collect()).collect();
+        let export = Export {
+            name: "circuit",
+            origin: name,
+            plan: &plan,
+            registry: &registry,
+            start: &plan.initial,
+            outputs: &variables,
+            sampling,
+            steps,
+        };
+        let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name.replace(['/', '.'], "_"));
+        if let Some(compiler) = compiler::find() {
+            let cc = compiler.display().to_string();
+            let build = [
+                &cc,
+                "-O1",
+                "-ffp-contract=off",
+                "circuit.c",
+                "circuit_main.c",
+                "-lm",
+                "-o",
+                "program",
+            ];
+            let build = build.map(|s| s as &str);
+            assert_eq!(exported(&export.c().expect("code"), &folder.join("c"), &build), rows);
+        } else {
+            eprintln!("skipped: no C compiler is installed");
+        }
+        // The compiler that has built this test.
+        let rustc = std::env::var("RUSTC").unwrap_or_else(|_| "rustc".to_owned());
+        let build = [&rustc, "--edition", "2021", "-Copt-level=1", "main.rs", "-o", "program"];
+        let rust = export.rust().expect("code");
+        assert_eq!(exported(&rust, &folder.join("rust"), &build.map(|s| s as &str)), rows);
+    }
+}
