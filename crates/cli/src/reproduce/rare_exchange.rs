@@ -7,6 +7,7 @@ use fluxline_core::plan::Plan;
 use fluxline_core::recorder::{Recorder, Sampling};
 use fluxline_core::run::run;
 use fluxline_core::settings::FilterKind;
+use fluxline_core::start::come_to_rest;
 use fluxline_core::state::State;
 use fluxline_diagnostics::Diagnostics;
 use fluxline_parallel::Partition;
@@ -26,10 +27,10 @@ pub const CASE: Case = Case {
 /// α of the filter on exchanged pressures (6.3).
 const FILTER: f64 = 0.2;
 const STEP: f64 = 1e-5;
-const TIME: f64 = 0.2;
+const TIME: f64 = 0.1;
 
-/// A pump with its relief valve, and a cylinder's worth of load whose valve opens and closes, on both
-/// sides of a volume.
+/// A pump with its relief valve, and a load whose valve opens and closes at 20 Hz, on both sides of a
+/// volume.
 fn circuit(registry: &Registry, step: f64, volume: f64) -> Result<Plan, Diagnostics> {
     let mut circuit = Builder::new(registry);
     let run = &mut circuit.circuit.run;
@@ -67,13 +68,14 @@ fn halves(plan: &Plan) -> Partition {
     Partition { part_of, parts: 2 }
 }
 
-/// Pressures on both sides, two hundred times.
+/// Pressures on both sides, a hundred times, from rest on.
 fn pressures(plan: &Plan, how: impl FnOnce(&mut State<f64>, u64, &mut Recorder)) -> Vec<f64> {
     let steps = (TIME / plan.step).round() as u64;
     let names = ["near.pressure", "far.pressure"];
     let variables = names.iter().filter_map(|name| plan.variables.find(name)).collect();
-    let mut recorder = Recorder::new(variables, Sampling::Every(steps / 200), steps);
+    let mut recorder = Recorder::new(variables, Sampling::Every(steps / 100), steps);
     let mut state = plan.initial.clone();
+    come_to_rest(plan, &mut state, 1.0, 1e-6, || true);
     how(&mut state, steps, &mut recorder);
     recorder.rows().flat_map(|row| row[1..].to_vec()).collect()
 }
