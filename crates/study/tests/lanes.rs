@@ -162,14 +162,18 @@ fn every_example_gives_the_bits_of_single_runs() {
     files(&examples, "toml", &mut paths);
     files(&examples, "hmf", &mut paths);
     assert!(paths.len() >= 8);
-    for path in paths {
-        let result = check(&path, 6000, &registry);
-        assert!(
-            matches!(result, Ok(None | Some("carries temperature"))),
-            "{}: {result:?}",
-            path.display()
+    let mut compared = 0;
+    for path in &paths {
+        let result = check(path, 6000, &registry);
+        compared += usize::from(result == Ok(None));
+        // Where many lines are scattered, some always change their number of steps.
+        let is_well = matches!(
+            result,
+            Ok(None | Some("carries temperature" | "variants differ in more than numbers"))
         );
+        assert!(is_well, "{}: {result:?}", path.display());
     }
+    assert!(compared + 4 >= paths.len(), "{compared} of {} run side by side", paths.len());
 }
 
 /// The set is data beside the repository; where it is not there, nothing is compared.
