@@ -545,6 +545,7 @@ pub fn refused(file: &str, problems: &Diagnostics, sources: &SourceMap) -> Value
         "simulated_seconds": 0.0,
         "wall_seconds": 0.0,
         "real_time_factor": null,
+        "fused": null,
         "rest": null,
         "variable_step": null,
         "solver": null,

@@ -158,10 +158,13 @@ pub fn linearise(
     let tick = (state.step + state.rest_steps + 1).max(ring + 3);
     let base = lifted(&beside(plan, state, side), Tangent::constant);
     let work = base.clone();
+    // Of a plain signal that is zero, it is known what is small; of a conductance it is not.
+    let least = if input.unit == "1" { 1e-3 } else { 0.0 };
+    let size = signal_at(point, input).abs().max(least);
     let nudge = match side {
-        Side::Above => BESIDE,
-        Side::Below => -BESIDE,
-    } * signal_at(point, input).abs().max(1e-6);
+        Side::Above => BESIDE * size,
+        Side::Below => -BESIDE * size,
+    };
     let mut step = Step { probed, base, work, begin: time, outputs, nudge };
     let jacobian = differentiate(plan, &mut step, tick, count)?;
     let sources = sources(plan, &mut step, tick, &jacobian)?;
