@@ -66,10 +66,20 @@ pub enum Command {
     Sweep(Box<Sweep>),
     /// Write a circuit as source code, to be embedded elsewhere
     Export(Export),
+    /// Split a circuit into parts that run side by side, and tell what to expect of it
+    Partition(Box<Partition>),
+    /// Write a large circuit, to measure with
+    Generate(Generate),
     /// Find the best values of parameters, as a study file asks
     Optimise(Box<Study>),
     /// Find the values of parameters with which a circuit follows measured data
     Identify(Box<Identify>),
+    /// Tell which parameters matter to which metrics of a run
+    Sensitivity(Box<Sensitivity>),
+    /// Find the frequency response of a circuit, by exact linearisation and by measurement
+    Bode(Box<Bode>),
+    /// Find the spectrum of a recorded variable, or how one follows from another
+    Spectrum(Spectrum),
     /// Repeat a published case and compare
     Reproduce(Reproduce),
 }
@@ -100,7 +110,7 @@ pub struct Check {
     pub json: bool,
 }
 
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 #[command(after_help = EXIT_CODES)]
 pub struct Run {
     /// The circuit file
@@ -161,12 +171,46 @@ pub struct Run {
     /// Draw the plots of the file, or all recorded variables
     #[arg(long, value_name = "FILE.svg|png")]
     pub plot: Option<PathBuf>,
+    /// Run the circuit in so many parts on as many threads, or `auto`: as many as pay
+    ///
+    /// The results have the same bits whatever the number.
+    #[arg(long, value_name = "N|auto", value_parser = threads)]
+    pub threads: Option<Threads>,
+    /// The parts of the circuit, as `fluxline partition` writes them
+    #[arg(long, value_name = "FILE.toml")]
+    pub partition: Option<PathBuf>,
+    /// Let parts exchange every N-th step only; the verdict tells the error
+    ///
+    /// Lines between parts become N steps long, and are interpolated in between: for slow
+    /// connections.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    pub exchange_every: Option<u32>,
+    /// Run on the ranks of an MPI job, one part each: mpirun -n 4 fluxline run FILE --mpi
+    #[arg(long, conflicts_with = "threads")]
+    pub mpi: bool,
     /// Print the verdict as JSON, and nothing else, on standard output
     #[arg(long)]
     pub json: bool,
     /// No progress, no plots in the terminal, no table
     #[arg(long, short)]
     pub quiet: bool,
+}
+
+/// How many threads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Threads {
+    /// As many as pay.
+    Auto,
+    /// So many.
+    Of(usize),
+}
+
+fn threads(text: &str) -> Result<Threads, String> {
+    match text.parse() {
+        _ if text == "auto" => Ok(Threads::Auto),
+        Ok(count @ 1..=1024) => Ok(Threads::Of(count)),
+        _ => Err("give a whole number from 1 to 1024, or `auto`".to_owned()),
+    }
 }
 
 #[derive(Debug, Args)]
@@ -428,6 +472,186 @@ pub struct Sweep {
     pub quiet: bool,
 }
 
+/// How sensitivity is found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum SensitivityMethod {
+    /// Derivatives at the values of the file, by dual numbers through the run
+    Exact,
+    /// The same by differences of runs
+    Differences,
+    /// Screening over ranges by elementary effects: cheap, for many parameters
+    Morris,
+    /// Shares of the variance over ranges (Sobol indices) with their confidence
+    Sobol,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = VALUES)]
+pub struct Sensitivity {
+    /// The circuit file, or a model of Hopsan
+    #[arg(value_name = "FILE")]
+    pub file: PathBuf,
+    /// Parameters, by any name that `--set` takes; with values such as "load.mass=90 kg..110 kg", or
+    /// alone: 10 % around the value of the file
+    #[arg(long, value_name = "NAME[=VALUES]", required = true, num_args = 1..)]
+    pub parameters: Vec<String>,
+    /// Metrics of a run
+    #[arg(long, value_name = "METRIC", required = true, num_args = 1..)]
+    pub metrics: Vec<String>,
+    /// How it is found
+    #[arg(long, value_enum, default_value_t = SensitivityMethod::Exact, value_name = "METHOD")]
+    pub method: SensitivityMethod,
+    /// Number of runs of morris (20 walks unless given) and sobol (512 points unless given), at least
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000_000))]
+    pub runs: Option<u32>,
+    /// Relative change of parameters for differences
+    #[arg(long, value_name = "X", default_value_t = 1e-3)]
+    pub step: f64,
+    /// Where chance begins: the same seed gives the same runs
+    #[arg(long, value_name = "S", default_value_t = 1)]
+    pub seed: u64,
+    /// Write all figures to a CSV file
+    #[arg(long, value_name = "FILE")]
+    pub csv: Option<PathBuf>,
+    /// Draw bars by importance
+    #[arg(long, value_name = "FILE.svg|png")]
+    pub plot: Option<PathBuf>,
+    /// Set a parameter of all runs: --set "relief.cracking_pressure=140 bar"
+    #[arg(long, value_name = "NAME=VALUE")]
+    pub set: Vec<String>,
+    /// Threads; all cores unless given. Results do not depend on it
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
+    pub threads: Option<u32>,
+    /// Runs side by side in vector registers: auto, 1, 4 or 8. Results do not depend on it
+    #[arg(long, value_name = "N", default_value = "auto", value_parser = ["auto", "1", "4", "8"])]
+    pub lanes: String,
+    /// Print the result as JSON, and nothing else, on standard output
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// How a response is measured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Measure {
+    /// One sine at a time
+    Sine,
+    /// All frequencies in one run
+    Multisine,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = EXIT_CODES)]
+#[command(group = clap::ArgGroup::new("where").required(true))]
+pub struct Bode {
+    /// The circuit file, or a model of Hopsan
+    #[arg(value_name = "FILE")]
+    pub file: PathBuf,
+    /// Where the signal is added: an input of a component, or an output that inputs read
+    #[arg(long, value_name = "NAME", group = "where")]
+    pub input: Option<String>,
+    /// Cut the loop in front of this input and show the gain around it, with its margins
+    #[arg(long, value_name = "NAME", group = "where")]
+    pub open_loop_at: Option<String>,
+    /// What is looked at; may be repeated
+    #[arg(long, value_name = "VARIABLE")]
+    pub output: Vec<String>,
+    /// Lowest frequency, such as "0.1 Hz"
+    #[arg(long, value_name = "FREQUENCY")]
+    pub from: Option<String>,
+    /// Highest frequency, below half the sampling rate
+    #[arg(long, value_name = "FREQUENCY")]
+    pub to: Option<String>,
+    /// Number of frequencies
+    #[arg(long, value_name = "N", default_value_t = 400, value_parser = clap::value_parser!(u32).range(2..=1_000_000))]
+    pub points: u32,
+    /// Simulate to this time and look there; at rest unless given
+    #[arg(long, value_name = "TIME")]
+    pub at: Option<String>,
+    /// Also measure it in simulation
+    #[arg(long, value_enum, value_name = "HOW")]
+    pub measure: Option<Measure>,
+    /// Size of the signal that is added to measure, in the unit of the input
+    #[arg(long, value_name = "QUANTITY")]
+    pub amplitude: Option<String>,
+    /// Number of frequencies that are measured
+    #[arg(long, value_name = "N", default_value_t = 25, value_parser = clap::value_parser!(u32).range(2..=100_000))]
+    pub measured_points: u32,
+    /// Change from period to period below which the circuit has settled
+    #[arg(long, value_name = "X", default_value_t = 1e-5)]
+    pub settled: f64,
+    /// Periods after which it is taken as it is
+    #[arg(long, value_name = "N", default_value_t = 50, value_parser = clap::value_parser!(u32).range(2..))]
+    pub periods: u32,
+    /// Draw gain and phase
+    #[arg(long, value_name = "FILE.svg|png")]
+    pub plot: Option<PathBuf>,
+    /// Draw the response in the complex plane
+    #[arg(long, value_name = "FILE.svg|png")]
+    pub nyquist: Option<PathBuf>,
+    /// Draw the step response of the linearised circuit
+    #[arg(long, value_name = "FILE.svg|png")]
+    pub step_response: Option<PathBuf>,
+    /// Write the response to a CSV file
+    #[arg(long, value_name = "FILE")]
+    pub csv: Option<PathBuf>,
+    /// List all poles and zeros
+    #[arg(long)]
+    pub all: bool,
+    /// Set a parameter: --set "relief.cracking_pressure=140 bar"
+    #[arg(long, value_name = "NAME=VALUE")]
+    pub set: Vec<String>,
+    /// Print the result as JSON, and nothing else, on standard output
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// How the ends of a segment are faded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum WindowName {
+    /// Not at all: for whole periods
+    Rectangular,
+    /// Raised cosine: good for most
+    Hann,
+    /// For small lines beside large ones
+    BlackmanHarris,
+    /// For amplitudes
+    FlatTop,
+}
+
+#[derive(Debug, Args)]
+pub struct Spectrum {
+    /// A CSV file: Fluxline's own, or any with a column of time
+    #[arg(value_name = "RESULT")]
+    pub result: PathBuf,
+    /// Name of a variable
+    #[arg(value_name = "VARIABLE")]
+    pub variable: String,
+    /// Show how the variable follows from this one: response and coherence
+    #[arg(long, value_name = "VARIABLE")]
+    pub input: Option<String>,
+    /// How the ends of segments are faded
+    #[arg(long, value_enum, default_value_t = WindowName::Hann, value_name = "WINDOW")]
+    pub window: WindowName,
+    /// Average so many segments that overlap by half
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    pub segments: u32,
+    /// Leave out what comes before this time
+    #[arg(long, value_name = "TIME")]
+    pub from: Option<String>,
+    /// Leave out what comes after this time
+    #[arg(long, value_name = "TIME")]
+    pub to: Option<String>,
+    /// Write it to a CSV file
+    #[arg(long, value_name = "FILE")]
+    pub csv: Option<PathBuf>,
+    /// Draw it
+    #[arg(long, value_name = "FILE.svg|png")]
+    pub plot: Option<PathBuf>,
+    /// Print the result as JSON, and nothing else, on standard output
+    #[arg(long)]
+    pub json: bool,
+}
+
 #[derive(Debug, Args)]
 pub struct Study {
     /// The study file
@@ -530,6 +754,96 @@ pub struct Explain {
     /// A code, such as F0302
     #[arg(value_name = "CODE")]
     pub code: String,
+}
+
+/// How a split is found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum SplitMethod {
+    /// Join tasks level by level, split, improve on the way back
+    Multilevel,
+    /// Evolution in twelve populations
+    Genetic,
+    /// Both, of which the better one counts
+    Both,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = EXIT_CODES)]
+pub struct Partition {
+    /// The circuit file, or a model of Hopsan
+    #[arg(value_name = "FILE")]
+    pub file: PathBuf,
+    /// Number of parts; as many as there are cores unless given
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=4096))]
+    pub parts: Option<u32>,
+    /// How the split is found
+    #[arg(long, value_enum, value_name = "METHOD", default_value_t = SplitMethod::Both)]
+    pub method: SplitMethod,
+    /// Keep these components in one part: names separated by commas; `*` stands for any characters
+    #[arg(long, value_name = "NAMES")]
+    pub groups: Vec<String>,
+    /// Write which component runs in which part
+    #[arg(long, value_name = "FILE.toml")]
+    pub out: Option<PathBuf>,
+    /// Write a report: the split, a picture of it, costs, predictions
+    #[arg(long, value_name = "FILE.html")]
+    pub report: Option<PathBuf>,
+    /// Draw the split
+    #[arg(long, value_name = "FILE.svg")]
+    pub plot: Option<PathBuf>,
+    /// Take costs from a file instead of measuring this machine
+    #[arg(long, value_name = "FILE.toml", conflicts_with = "recalibrate")]
+    pub costs: Option<PathBuf>,
+    /// Measure again, also where costs of this machine are kept
+    #[arg(long)]
+    pub recalibrate: bool,
+    /// Run the parts on threads, and tell their time beside the predicted one
+    #[arg(long, conflicts_with = "latency")]
+    pub measure: bool,
+    /// Predict for ranks on several hosts: what a message from one to another costs each, such as
+    /// "2 us"
+    #[arg(long, value_name = "TIME")]
+    pub latency: Option<String>,
+    /// What each line of such a message costs
+    #[arg(long, value_name = "TIME", default_value = "10 ns", requires = "latency")]
+    pub line_time: String,
+    /// Ranks on each host
+    #[arg(long, value_name = "N", default_value_t = 16, requires = "latency", value_parser = clap::value_parser!(u32).range(1..=4096))]
+    pub cores_per_host: u32,
+    /// Where chance begins: the same seed and costs give the same split
+    #[arg(long, value_name = "S", default_value_t = 1)]
+    pub seed: u64,
+    /// Set a parameter: --set "relief.cracking_pressure=140 bar"
+    #[arg(long, value_name = "NAME=VALUE")]
+    pub set: Vec<String>,
+    /// Print the result as JSON, and nothing else, on standard output
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Kinds of large circuits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum FamilyName {
+    /// Machines with pump, valve and cylinder, in a row
+    Fleet,
+    /// A net of pipes with pumps and consumers
+    Network,
+}
+
+#[derive(Debug, Args)]
+pub struct Generate {
+    /// What kind of circuit
+    #[arg(value_enum, value_name = "FAMILY")]
+    pub family: FamilyName,
+    /// At least so many components, lines included; circuit files end at 64 MiB
+    #[arg(long, value_name = "N", default_value_t = 1000, value_parser = clap::value_parser!(u32).range(1..=400_000))]
+    pub components: u32,
+    /// The circuit file to write; `-` is standard output
+    #[arg(long, value_name = "FILE.toml")]
+    pub out: PathBuf,
+    /// Overwrite a file of that name
+    #[arg(long)]
+    pub force: bool,
 }
 
 #[derive(Debug, Args)]

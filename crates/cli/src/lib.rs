@@ -33,6 +33,7 @@ mod commands;
 pub mod display;
 pub mod figures;
 pub mod import;
+mod parallel;
 pub mod report;
 pub mod reproduce;
 mod session;

@@ -20,6 +20,9 @@ use fluxline_fused::run::Fused;
 use fluxline_lumped::run::Effort;
 use fluxline_lumped::setup::{self, Setup};
 use fluxline_lumped::view::View;
+use fluxline_parallel::cut::Cut;
+use fluxline_parallel::rare::RareCut;
+use fluxline_parallel::threads::{self, Manner, SplitError};
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::io;
@@ -43,6 +46,26 @@ pub struct Session {
     pub warnings: Diagnostics,
     /// Why the wave method, where the choice was left open.
     pub choice: Option<String>,
+    /// How it is run in parts, or why it is not, where that was asked for.
+    pub parallel: Option<Parallel>,
+}
+
+/// A run in parts, side by side on threads.
+pub enum Parallel {
+    /// In one piece after all, and why.
+    No(String),
+    /// In parts.
+    Parts(Box<Parts>),
+}
+
+/// A circuit in parts.
+pub struct Parts {
+    /// The plan in parts.
+    pub pieces: Pieces,
+    /// What they run on.
+    pub on: On,
+    /// Why so many, where the choice was left open.
+    pub why: Option<String>,
 }
 
 /// Waves in fixed or variable steps, or a solver of the lumped view.
@@ -64,6 +87,33 @@ pub struct Solver {
     pub why: Option<String>,
     /// Volumes that are replaced by their steady state: name, time constant (s), volume (m³).
     pub small: Vec<(String, f64, f64)>,
+}
+
+impl Parts {
+    /// The parts.
+    pub fn cut(&self) -> &Cut {
+        match &self.pieces {
+            Pieces::Exact(cut) => cut,
+            Pieces::Rare(rare) => &rare.split,
+        }
+    }
+}
+
+/// A plan in parts.
+pub enum Pieces {
+    /// That exchange every step: the same bits as in one piece.
+    Exact(Cut),
+    /// That exchange rarely.
+    Rare(RareCut),
+}
+
+/// What parts run on.
+pub enum On {
+    /// Threads of this process.
+    Threads(Manner),
+    /// Ranks of an MPI job.
+    #[cfg(feature = "mpi")]
+    Ranks(Rc<fluxline_parallel::mpi::Ranks>),
 }
 
 /// Why a circuit cannot be run, with the files that the problems point at.
@@ -151,6 +201,8 @@ pub struct Completed<'a> {
     pub effort: Option<Effort>,
     /// The circuit's own code, where it was used.
     pub fused: Option<Compiled>,
+    /// The error of lines between parts that exchange rarely.
+    pub split_error: Option<SplitError>,
     /// Time spent on the steps.
     pub wall: Duration,
     /// The error, unless it ran to its end.
@@ -266,7 +318,9 @@ impl Session {
         };
         match engine {
             Some(engine) if !problems.has_errors() => {
-                Ok(Self { registry, name, circuit, engine, sources, warnings: problems, choice })
+                let parallel = None;
+                let warnings = problems;
+                Ok(Self { registry, name, circuit, engine, sources, warnings, choice, parallel })
             }
             _ => fail(problems, sources),
         }
@@ -374,6 +428,7 @@ impl Session {
                 step_use: None,
                 effort: None,
                 fused: None,
+                split_error: None,
                 wall: Duration::ZERO,
                 failure: Some(failure),
                 sink_failure: None,
@@ -381,7 +436,9 @@ impl Session {
             };
         }
         let mut fused = match &self.engine {
-            Engine::Fixed(plan) => self.fused(plan, &state, steps),
+            Engine::Fixed(plan) if !matches!(self.parallel, Some(Parallel::Parts(_))) => {
+                self.fused(plan, &state, steps)
+            }
             _ => None,
         };
         let begun = Instant::now();
@@ -389,12 +446,21 @@ impl Session {
         let mut go_on = |progress: Progress| {
             held.borrow_mut().release(f64::INFINITY) && watcher.go_on(progress)
         };
+        let mut split_error = None;
         let (mut outcome, step_use, effort) = match &self.engine {
             Engine::Fixed(plan) => {
                 let recorder = &mut recorder;
-                let outcome = match &mut fused {
-                    Some(code) => run::run_by(code, plan, &mut state, steps, recorder, true, go_on),
-                    None => run::run(plan, &mut state, steps, recorder, true, go_on),
+                let outcome = match (&self.parallel, &mut fused) {
+                    (Some(Parallel::Parts(parts)), _) => {
+                        let (outcome, error) =
+                            in_parts(plan, parts, &mut state, steps, recorder, go_on);
+                        split_error = error;
+                        outcome
+                    }
+                    (_, Some(code)) => {
+                        run::run_by(code, plan, &mut state, steps, recorder, true, go_on)
+                    }
+                    _ => run::run(plan, &mut state, steps, recorder, true, go_on),
                 };
                 (outcome, None, None)
             }
@@ -443,6 +509,7 @@ impl Session {
                 took: code.made().took,
                 by_engine: code.engine_steps(plan).into_iter().map(str::to_owned).collect(),
             }),
+            split_error,
             wall,
             sink_failure: held.failure.take(),
             rows: held.released,
@@ -636,6 +703,38 @@ impl Session {
                 "values far outside the range for which the component is made",
                 "look at what drives the component, or reduce the step",
             ),
+        }
+    }
+}
+
+/// Runs a plan in parts, on threads or ranks.
+fn in_parts(
+    plan: &Plan,
+    parts: &Parts,
+    state: &mut State<f64>,
+    steps: u64,
+    recorder: &mut Recorder,
+    go_on: impl FnMut(Progress) -> bool,
+) -> (Outcome, Option<SplitError>) {
+    match (&parts.pieces, &parts.on) {
+        (Pieces::Exact(cut), On::Threads(manner)) => {
+            (threads::run(plan, cut, *manner, state, steps, recorder, true, go_on), None)
+        }
+        (Pieces::Rare(rare), On::Threads(manner)) => {
+            let (outcome, error) =
+                threads::run_rarely(plan, rare, *manner, state, steps, recorder, true, go_on);
+            (outcome, Some(error))
+        }
+        #[cfg(feature = "mpi")]
+        (Pieces::Exact(cut), On::Ranks(ranks)) => {
+            (fluxline_parallel::mpi::run(ranks, plan, cut, state, steps, recorder, go_on), None)
+        }
+        #[cfg(feature = "mpi")]
+        (Pieces::Rare(rare), On::Ranks(ranks)) => {
+            let (outcome, error) = fluxline_parallel::mpi::run_rarely(
+                ranks, plan, rare, state, steps, recorder, go_on,
+            );
+            (outcome, Some(error))
         }
     }
 }

@@ -2,12 +2,13 @@
 
 use crate::display::{Shown, count, counted, energy, number, quantity, time};
 use crate::figures::matching;
-use crate::session::{Completed, Engine, Session, Solver};
+use crate::session::{Completed, Engine, On, Parallel, Parts, Pieces, Session, Solver};
 use fluxline_core::monitor::Named;
 use fluxline_core::run::Ended;
 use fluxline_core::settings::{Convention, StepControl};
 use fluxline_diagnostics::{Code, Diagnostic, Diagnostics, SourceMap};
 use fluxline_lumped::run::Effort;
+use fluxline_parallel::threads::SplitError;
 use serde_json::{Value, json};
 
 /// So many variables are listed unless more are asked for.
@@ -99,6 +100,9 @@ impl Report<'_> {
                 };
                 line("own code", format!("{made}{rest}"));
             }
+            if let Some(text) = session.parallel.as_ref().map(in_parts) {
+                line("parallel", text);
+            }
             if let Some(why) = &session.choice {
                 line("solver", format!("tlm: {why}"));
             }
@@ -125,6 +129,10 @@ impl Report<'_> {
                     "parasitic error",
                     parasitic.unwrap_or_else(|| "no lumped oil volumes".to_owned()),
                 );
+            }
+            let split = completed.split_error.as_ref();
+            if let Some(text) = split.and_then(|error| rarely(error, &session.parallel)) {
+                line("split error", text);
             }
             if let Some(text) = worst(&verdict.parasitic_force, "N") {
                 line("parasitic force", text);
@@ -277,6 +285,7 @@ impl Report<'_> {
     /// | `rest` | `reached`, `time`, `residual`, `component` of the start at rest |
     /// | `variable_step` | `taken`, `rejected`, `smallest`, `largest`, `above_limit` |
     /// | `solver` | of the lumped view: `method`, `why`, `evaluations`, `jacobians`, `newton_iterations`, `rejected`, `shortest_step`, `longest_step`, `small_volumes`, `inner_iterations`, `oil_in_m3`, `oil_out_m3` |
+    /// | `parallel` | of a run in parts: `parts`, `components` of each, `line_ends_cut`, `exchange_every`, `lines_split`, `split_error`, `threads` or `ranks`, `why` |
     /// | `parasitic_pressure` | worst oil line: `component`, `pascal`, `time` |
     /// | `parasitic_force` | worst spring or shaft: `component`, `newton`, `time` |
     /// | `oil_balance` | `relative`, `error_m3`, `throughput_m3`, `held_m3` |
@@ -371,6 +380,7 @@ impl Report<'_> {
             "rest": rest,
             "variable_step": step_use,
             "solver": self.solver(),
+            "parallel": in_parts_json(&self.session.parallel, self.completed.split_error.as_ref()),
             "parasitic_pressure": worst(&verdict.parasitic_pressure, "pascal"),
             "parasitic_force": worst(&verdict.parasitic_force, "newton"),
             "oil_balance": oil,
@@ -447,6 +457,77 @@ impl Report<'_> {
     }
 }
 
+/// How a run was shared among threads, or why it was not.
+fn in_parts(parallel: &Parallel) -> String {
+    let parts = match parallel {
+        Parallel::No(why) => return format!("no: {why}"),
+        Parallel::Parts(parts) => parts,
+    };
+    let cut = parts.cut();
+    let sizes = cut.parts.iter().map(|part| part.components);
+    let (least, most) = (sizes.clone().min().unwrap_or(0), sizes.max().unwrap_or(0));
+    let size = match least == most {
+        true => counted(most as u64, "component"),
+        false => format!("{least} to {}", counted(most as u64, "component")),
+    };
+    let why = parts.why.as_ref().map_or(String::new(), |why| format!(" ({why})"));
+    let lines = match &parts.pieces {
+        Pieces::Exact(cut) => format!("{} cut", counted(cut.lines_cut() as u64, "line end")),
+        Pieces::Rare(rare) => format!("{} split", counted(rare.lines.len() as u64, "line")),
+    };
+    format!("{} parts of {size} on {}, {lines}{why}", cut.parts.len(), workers(parts))
+}
+
+fn workers(parts: &Parts) -> String {
+    match &parts.on {
+        On::Threads(manner) => counted(manner.threads as u64, "thread"),
+        #[cfg(feature = "mpi")]
+        On::Ranks(ranks) => counted(ranks.count() as u64, "MPI rank"),
+    }
+}
+
+/// What exchanging rarely cost in accuracy (Pollmeier, section 6.4).
+fn rarely(error: &SplitError, parallel: &Option<Parallel>) -> Option<String> {
+    let Some(Parallel::Parts(parts)) = parallel else { return None };
+    let Pieces::Rare(rare) = &parts.pieces else { return None };
+    let worst = error.worst.as_ref().map_or("none".to_owned(), |(worst, at)| {
+        let size = quantity(worst.value, "Pa");
+        format!("{size} in `{}` at t = {}", worst.component, time(*at))
+    });
+    Some(format!("{worst} (exchange every {} steps)", count(u64::from(rare.every))))
+}
+
+fn in_parts_json(parallel: &Option<Parallel>, error: Option<&SplitError>) -> Value {
+    match parallel {
+        None => Value::Null,
+        Some(Parallel::No(why)) => json!({ "threads": 1, "parts": 1, "why": why }),
+        Some(Parallel::Parts(parts)) => {
+            let (every, split_lines) = match &parts.pieces {
+                Pieces::Exact(_) => (1, 0),
+                Pieces::Rare(rare) => (rare.every, rare.lines.len()),
+            };
+            let (kind, workers) = match &parts.on {
+                On::Threads(manner) => ("threads", manner.threads),
+                #[cfg(feature = "mpi")]
+                On::Ranks(ranks) => ("ranks", ranks.count()),
+            };
+            let mut value = json!({
+                "parts": parts.cut().parts.len(),
+                "components": parts.cut().parts.iter().map(|p| p.components).collect::<Vec<_>>(),
+                "line_ends_cut": parts.cut().lines_cut(),
+                "exchange_every": every,
+                "lines_split": split_lines,
+                "split_error": error.and_then(|error| error.worst.as_ref()).map(|(worst, at)| {
+                    json!({ "component": worst.component, "pascal": worst.value, "time": at })
+                }),
+                "why": parts.why,
+            });
+            value[kind] = json!(workers);
+            value
+        }
+    }
+}
+
 /// The JSON of a run that did not begin: the same fields, `null` but for the problems.
 pub fn refused(file: &str, problems: &Diagnostics, sources: &SourceMap) -> Value {
     let (errors, warnings): (Vec<Diagnostic>, Vec<Diagnostic>) =
@@ -464,9 +545,11 @@ pub fn refused(file: &str, problems: &Diagnostics, sources: &SourceMap) -> Value
         "simulated_seconds": 0.0,
         "wall_seconds": 0.0,
         "real_time_factor": null,
+        "fused": null,
         "rest": null,
         "variable_step": null,
         "solver": null,
+        "parallel": null,
         "parasitic_pressure": null,
         "parasitic_force": null,
         "oil_balance": null,

@@ -307,6 +307,34 @@ const OTHERWISE: &[(Code, Otherwise)] = &[
             "parallel::parts::a_partition_that_does_not_fit_the_circuit_is_refused_with_its_place",
         ),
     ),
+    (
+        Code::BadCosts,
+        Run(&["partition", "cylinder.toml", "--parts", "2", "--costs", "cylinder.toml"], 2),
+    ),
+    (Code::BadGroup, Run(&["partition", "cylinder.toml", "--groups", "nothing*"], 2)),
+    (
+        Code::NoSuchInput,
+        Run(&["bode", "cylinder.toml", "--input", "pump.speed", "--output", "load.x"], 2),
+    ),
+    (
+        Code::NoLinearisation,
+        Test("response::it::a_circuit_with_too_many_steps_of_delay_is_not_linearised"),
+    ),
+    (
+        Code::NoDerivative,
+        Run(
+            &[
+                "sensitivity",
+                "cylinder.toml",
+                "--parameters",
+                "pump.flow=0 l/min",
+                "--metrics",
+                "max(load.x)",
+            ],
+            2,
+        ),
+    ),
+    (Code::NoSpectrum, Run(&["spectrum", "result.csv", "pressure"], 2)),
     (Code::CoarseStep, Reserved),
     (Code::Cavitation, Run(&["run", "suction.toml", "--json"], 0)),
     (Code::LimitHit, Run(&["run", "cylinder.toml", "--json"], 0)),

@@ -13,11 +13,11 @@ use crate::lumped::{LawOf, Lumped};
 use crate::number::Num;
 use crate::program::Follow;
 use crate::state::State;
-use crate::step::{Arena, Members};
+use crate::step::Members;
 use std::any::Any;
 use std::ops::Range;
 
-pub use crate::step::{Step, Wiring, view};
+pub use crate::step::{Kernel, Phase, Step, Wiring, view};
 
 /// What the `#[component]` attribute writes for a component.
 pub trait Declared: Sized + Send + Sync + 'static {
@@ -242,6 +242,10 @@ pub trait Physics: Declared {
         &[]
     }
 
+    /// A long chain of roots and divisions: it is begun before the others of its phase, which a
+    /// processor computes while it waits.
+    const BEGINS_EARLY: bool = false;
+
     /// Inputs whose present value the outputs do not need: where a signal loop may be opened.
     const NO_FEEDTHROUGH: &'static [usize] = &[];
 
@@ -335,8 +339,8 @@ pub struct Clock {
 
 /// Components of one type that are stepped together.
 pub trait Group<T: Num>: Send + Sync {
-    /// Steps some of them: those that there are.
-    fn advance(&self, members: Range<usize>, arena: &mut Arena<'_, T>);
+    /// Some of them, those that there are, as the step loop calls them.
+    fn kernel(&self, members: Range<usize>) -> Kernel<'_, T>;
     /// Starts one of them.
     fn start_one(&self, index: usize, state: &mut State<T>, clock: Clock);
     /// Evaluates the continuous law of one of them into the outputs and rates at the start.
@@ -357,6 +361,14 @@ pub trait Group<T: Num>: Send + Sync {
     }
     /// Where one of them is wired.
     fn wiring(&self, index: usize) -> &Wiring;
+    /// A group of some of them, wired to the same places: for parts of a circuit.
+    fn select(&self, members: &[usize]) -> Box<dyn Group<T>>;
+    /// Some of them in another state; `None` when a wiring is that of another type.
+    fn rewired(&self, members: Vec<(usize, Wiring)>) -> Option<Box<dyn Group<T>>>;
+    /// How they are stepped side by side, where that is compiled.
+    fn packing(&self) -> Option<Packing> {
+        None
+    }
     /// Signals that must be positive for them to be stepped.
     fn gates(&self) -> &[u32] {
         &[]
@@ -369,13 +381,12 @@ pub trait Group<T: Num>: Send + Sync {
 
 impl<T: Num> dyn Group<T> + '_ {
     /// Steps all of them.
-    #[inline(always)]
-    pub fn step(&self, arena: &mut Arena<'_, T>) {
-        self.advance(0..usize::MAX, arena);
+    pub fn step(&self, state: &mut State<T>, clock: &Clock) {
+        self.kernel(0..usize::MAX).run(state, clock);
     }
     /// Steps one of them: to trace a divergence.
     pub fn step_one(&self, index: usize, state: &mut State<T>, clock: Clock) {
-        self.advance(index..index + 1, &mut Arena::new(state, &clock));
+        self.kernel(index..index + 1).run(state, &clock);
     }
 }
 
@@ -413,10 +424,8 @@ impl<M: Physics, T: Num> GroupOf<M, T> {
 const REST: Clock = Clock { time: 0.0, dt: 0.0, tick: 0 };
 
 impl<M: Physics, T: Num> Group<T> for GroupOf<M, T> {
-    // The only place that calls a component's step, so that it is compiled into this loop whatever
-    // its size.
-    fn advance(&self, members: Range<usize>, arena: &mut Arena<'_, T>) {
-        self.members.step(members, arena);
+    fn kernel(&self, members: Range<usize>) -> Kernel<'_, T> {
+        self.members.kernel(members)
     }
     fn start_one(&self, index: usize, state: &mut State<T>, clock: Clock) {
         let io = &mut view::<M, T>(&self.wiring[index], state, clock);
@@ -457,6 +466,30 @@ impl<M: Physics, T: Num> Group<T> for GroupOf<M, T> {
     fn wiring(&self, index: usize) -> &Wiring {
         &self.wiring[index]
     }
+    fn select(&self, members: &[usize]) -> Box<dyn Group<T>> {
+        let mut chosen = Self::default();
+        for &index in members {
+            let constants = M::lift(&self.members.constants()[index], &mut |x: T| x);
+            // What fitted once fits again.
+            let fits = chosen.push(constants, self.wiring[index].clone());
+            debug_assert!(fits);
+        }
+        Box::new(chosen)
+    }
+    fn rewired(&self, members: Vec<(usize, Wiring)>) -> Option<Box<dyn Group<T>>> {
+        let mut group = Self::default();
+        for (index, wiring) in members {
+            let constants = M::lift(self.members.constants().get(index)?, &mut |x: T| x);
+            if !group.push(constants, wiring) {
+                return None;
+            }
+        }
+        Some(Box::new(group))
+    }
+    #[cfg(feature = "lanes")]
+    fn packing(&self) -> Option<Packing> {
+        Some(Packing::of::<M>())
+    }
     fn as_any(&self) -> &dyn Any {
         self
     }
@@ -473,17 +506,9 @@ pub struct Gated<T: Num> {
     pub gates: Box<[u32]>,
 }
 
-impl<T: Num> Gated<T> {
-    fn is_open(&self, arena: &Arena<'_, T>) -> bool {
-        self.gates.iter().all(|&gate| arena.signal(gate as usize).first() > 0.0)
-    }
-}
-
 impl<T: Num> Group<T> for Gated<T> {
-    fn advance(&self, members: Range<usize>, arena: &mut Arena<'_, T>) {
-        if self.is_open(arena) {
-            self.group.advance(members, arena);
-        }
+    fn kernel(&self, members: Range<usize>) -> Kernel<'_, T> {
+        self.group.kernel(members).gated(&self.gates)
     }
     fn start_one(&self, index: usize, state: &mut State<T>, clock: Clock) {
         self.group.start_one(index, state, clock);
@@ -508,6 +533,13 @@ impl<T: Num> Group<T> for Gated<T> {
     }
     fn wiring(&self, index: usize) -> &Wiring {
         self.group.wiring(index)
+    }
+    fn select(&self, members: &[usize]) -> Box<dyn Group<T>> {
+        Box::new(Self { group: self.group.select(members), gates: self.gates.clone() })
+    }
+    fn rewired(&self, members: Vec<(usize, Wiring)>) -> Option<Box<dyn Group<T>>> {
+        let group = self.group.rewired(members)?;
+        Some(Box::new(Self { group, gates: self.gates.clone() }))
     }
     fn gates(&self) -> &[u32] {
         &self.gates
@@ -579,6 +611,8 @@ pub trait Prepared: Send {
     fn role(&self) -> BalanceRole;
     /// See [`Physics::chambers`].
     fn chambers(&self) -> &'static [(usize, usize)];
+    /// See [`Physics::BEGINS_EARLY`].
+    fn begins_early(&self) -> bool;
     /// See [`Physics::NO_FEEDTHROUGH`].
     fn no_feedthrough(&self) -> &'static [usize];
     /// Its causality.
@@ -620,6 +654,9 @@ impl<M: Physics> Prepared for Ready<M> {
     }
     fn chambers(&self) -> &'static [(usize, usize)] {
         self.constants.as_ref().map_or(&[], M::chambers)
+    }
+    fn begins_early(&self) -> bool {
+        M::BEGINS_EARLY
     }
     fn no_feedthrough(&self) -> &'static [usize] {
         M::NO_FEEDTHROUGH

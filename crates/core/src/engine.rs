@@ -4,14 +4,14 @@
 //! last step into waves; then Q-components turn waves into flows. Groups with a smaller step run
 //! several of their own steps in between. Nothing here allocates, locks or looks up names.
 
-use crate::component::{Clock, Group};
+use crate::component::{Clock, Group, Phase};
 use crate::domain::Domain;
 use crate::monitor::Tally;
 use crate::number::{Mask, Num};
 use crate::plan::Plan;
 use crate::settings::Convention;
 use crate::state::{Bond, State};
-use crate::step::Arena;
+use crate::step::Part;
 use crate::variables::Slot;
 
 /// A meeting of ports that is more than one Q-port with one C-port.
@@ -166,11 +166,11 @@ fn split<T: Num>(ends: &[u32], bonds: &mut [Bond<T>], pressure: T, flow: T) {
 #[derive(Default)]
 pub struct RateGroup {
     /// Signals, in order.
-    pub s: Vec<Box<dyn Group<f64>>>,
+    pub s: Phase<f64>,
     /// C-components.
-    pub c: Vec<Box<dyn Group<f64>>>,
+    pub c: Phase<f64>,
     /// Q-components.
-    pub q: Vec<Box<dyn Group<f64>>>,
+    pub q: Phase<f64>,
     /// Meetings of more than two ports.
     pub junctions: Vec<Junction>,
     /// Outputs of C- and Q-components: from where they are written to where they are read.
@@ -186,7 +186,7 @@ pub struct RateGroup {
 
 impl RateGroup {
     /// Makes outputs and port variables visible to those who read them as signals.
-    #[inline]
+    #[inline(always)]
     pub fn publish<T: Num>(&self, state: &mut State<T>) {
         for &(from, to) in &self.published {
             state.signals[to as usize] = state.signals[from as usize];
@@ -195,26 +195,80 @@ impl RateGroup {
             state.signals[*to as usize] = slot.read(state);
         }
     }
+
     #[inline(always)]
     fn signals_and_waves(&self, state: &mut State<f64>, clock: &Clock, stepper: &mut impl Stepper) {
-        stepper.step([&self.s, &self.c], state, clock);
+        stepper.step([self.s.all(), self.c.all()], state, clock);
     }
+
+    #[inline(always)]
     fn flows(&self, state: &mut State<f64>, clock: &Clock, stepper: &mut impl Stepper) {
         for junction in &self.junctions {
             junction.gather(&mut state.bonds, clock.dt);
         }
-        stepper.step([&self.q], state, clock);
+        stepper.step([self.q.all()], state, clock);
         for junction in &self.junctions {
             junction.scatter(&mut state.bonds);
         }
     }
 }
 
+/// What a part of a circuit hands to other parts during a main step, and takes from them.
+///
+/// Components within a phase do not see each other's results. So those that other parts wait for
+/// are stepped first, and the rest while the numbers are on their way.
+pub trait Exchange {
+    /// How much of the main step's groups comes first.
+    fn border(&self) -> Border;
+    /// Waves of the border are known: hands them on.
+    fn post_waves(&mut self, state: &State<f64>);
+    /// All own waves are known: takes those of the others.
+    fn take_waves(&mut self, state: &mut State<f64>);
+    /// Flows of the border are known: hands them on.
+    fn post_flows(&mut self, state: &State<f64>);
+    /// All own flows are known: takes those of the others.
+    fn take_flows(&mut self, state: &mut State<f64>);
+}
+
+/// How many groups and meetings of the main step stand at the border of a part.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Border {
+    /// Groups of C-components.
+    pub c: usize,
+    /// Groups of Q-components.
+    pub q: usize,
+    /// Meetings.
+    pub junctions: usize,
+}
+
+impl Border {
+    /// All at once.
+    pub const ALL: Self = Self { c: usize::MAX, q: usize::MAX, junctions: usize::MAX };
+}
+
+/// A circuit in one piece.
+struct Alone;
+
+impl Exchange for Alone {
+    #[inline(always)]
+    fn border(&self) -> Border {
+        Border::ALL
+    }
+    #[inline(always)]
+    fn post_waves(&mut self, _: &State<f64>) {}
+    #[inline(always)]
+    fn take_waves(&mut self, _: &mut State<f64>) {}
+    #[inline(always)]
+    fn post_flows(&mut self, _: &State<f64>) {}
+    #[inline(always)]
+    fn take_flows(&mut self, _: &mut State<f64>) {}
+}
+
 /// How the groups of a phase are stepped: all at once, or in a way that looks on.
 trait Stepper {
     fn step<const N: usize>(
         &mut self,
-        phases: [&[Box<dyn Group<f64>>]; N],
+        phases: [Part<'_, f64>; N],
         state: &mut State<f64>,
         clock: &Clock,
     );
@@ -226,15 +280,12 @@ impl Stepper for AllAtOnce {
     #[inline(always)]
     fn step<const N: usize>(
         &mut self,
-        phases: [&[Box<dyn Group<f64>>]; N],
+        phases: [Part<'_, f64>; N],
         state: &mut State<f64>,
         clock: &Clock,
     ) {
-        let mut arena = Arena::new(state, clock);
-        for groups in phases {
-            for group in groups {
-                group.step(&mut arena);
-            }
+        for phase in phases {
+            phase.step(state, clock);
         }
     }
 }
@@ -245,11 +296,11 @@ struct EachGroup<F>(F);
 impl<F: FnMut(&dyn Group<f64>, &mut State<f64>, &Clock)> Stepper for EachGroup<F> {
     fn step<const N: usize>(
         &mut self,
-        phases: [&[Box<dyn Group<f64>>]; N],
+        phases: [Part<'_, f64>; N],
         state: &mut State<f64>,
         clock: &Clock,
     ) {
-        for group in phases.into_iter().flatten() {
+        for group in phases.into_iter().flat_map(|phase| phase.groups()) {
             (self.0)(group.as_ref(), state, clock);
         }
     }
@@ -261,9 +312,56 @@ pub fn step(plan: &Plan, state: &mut State<f64>, tally: &mut Tally, frozen: bool
     step_between(plan, state, tally, times, frozen, &mut AllAtOnce);
 }
 
+/// The first third of a main step of a part: signals and waves.
+pub fn part_waves(plan: &Plan, state: &mut State<f64>, exchange: &mut impl Exchange) {
+    let when = When::of(plan, state, plan.times(state), false);
+    waves(plan, state, &when, &mut AllAtOnce, exchange);
+}
+
+/// The second third: flows, after all neighbours have finished the first.
+pub fn part_flows(
+    plan: &Plan,
+    state: &mut State<f64>,
+    tally: &mut Tally,
+    exchange: &mut impl Exchange,
+) {
+    let when = When::of(plan, state, plan.times(state), false);
+    flows(plan, state, tally, &when, &mut AllAtOnce, exchange);
+}
+
+/// The last third: figures and temperature, after all neighbours have finished the second.
+pub fn part_end(
+    plan: &Plan,
+    state: &mut State<f64>,
+    tally: &mut Tally,
+    exchange: &mut impl Exchange,
+) {
+    let when = When::of(plan, state, plan.times(state), false);
+    close(plan, state, tally, &when, exchange);
+}
+
 /// One step from a given time, for a step that varies.
 pub fn step_at(plan: &Plan, state: &mut State<f64>, tally: &mut Tally, begin: f64) {
-    step_between(plan, state, tally, (begin, begin + plan.step), false, &mut AllAtOnce);
+    let times = (begin, begin + plan.step);
+    step_between(plan, state, tally, times, false, &mut AllAtOnce);
+}
+
+/// The times of a main step.
+struct When {
+    begin: f64,
+    end: f64,
+    /// Time is held at the start, to come to rest.
+    frozen: bool,
+    clock: Clock,
+}
+
+impl When {
+    #[inline(always)]
+    fn of(plan: &Plan, state: &State<f64>, (begin, end): (f64, f64), frozen: bool) -> Self {
+        let tick = state.step + state.rest_steps + 1;
+        let time = if frozen { plan.start } else { end };
+        Self { begin, end, frozen, clock: Clock { time, dt: plan.step, tick } }
+    }
 }
 
 #[inline(always)]
@@ -271,24 +369,104 @@ fn step_between(
     plan: &Plan,
     state: &mut State<f64>,
     tally: &mut Tally,
-    (begin, end): (f64, f64),
+    times: (f64, f64),
     frozen: bool,
     stepper: &mut impl Stepper,
 ) {
-    let tick = state.step + state.rest_steps + 1;
+    let when = When::of(plan, state, times, frozen);
+    waves(plan, state, &when, stepper, &mut Alone);
+    flows(plan, state, tally, &when, stepper, &mut Alone);
+    close(plan, state, tally, &when, &mut Alone);
+}
+
+#[inline(always)]
+fn waves(
+    plan: &Plan,
+    state: &mut State<f64>,
+    when: &When,
+    stepper: &mut impl Stepper,
+    exchange: &mut impl Exchange,
+) {
     let main = &plan.rates[0];
-    let time = if frozen { plan.start } else { end };
-    let clock = Clock { time, dt: plan.step, tick };
     main.publish(state);
-    main.signals_and_waves(state, &clock, stepper);
+    let border = exchange.border();
+    if border == Border::ALL {
+        main.signals_and_waves(state, &when.clock, stepper);
+        exchange.post_waves(state);
+        return;
+    }
+    let (outer, inner) = main.c.split_at(border.c.min(main.c.len()));
+    stepper.step([main.s.all(), outer], state, &when.clock);
+    exchange.post_waves(state);
+    if !inner.is_empty() {
+        stepper.step([inner], state, &when.clock);
+    }
+}
+
+#[inline(always)]
+fn flows(
+    plan: &Plan,
+    state: &mut State<f64>,
+    tally: &mut Tally,
+    when: &When,
+    stepper: &mut impl Stepper,
+    exchange: &mut impl Exchange,
+) {
+    let main = &plan.rates[0];
+    let border = exchange.border();
+    exchange.take_waves(state);
+    if plan.rates.len() > 1 {
+        sub_steps(plan, state, tally, when, stepper);
+    }
+    if border == Border::ALL {
+        main.flows(state, &when.clock, stepper);
+        if let Some(thermal) = &plan.thermal {
+            thermal.pass(state);
+        }
+        exchange.post_flows(state);
+        return;
+    }
+    for junction in &main.junctions {
+        junction.gather(&mut state.bonds, when.clock.dt);
+    }
+    let (outer, inner) = main.q.split_at(border.q.min(main.q.len()));
+    let meetings = main.junctions.split_at(border.junctions.min(main.junctions.len()));
+    stepper.step([outer], state, &when.clock);
+    for junction in meetings.0 {
+        junction.scatter(&mut state.bonds);
+    }
+    if let Some(thermal) = &plan.thermal {
+        thermal.pass(state);
+    }
+    exchange.post_flows(state);
+    if !inner.is_empty() {
+        stepper.step([inner], state, &when.clock);
+    }
+    for junction in meetings.1 {
+        junction.scatter(&mut state.bonds);
+    }
+}
+
+/// What runs at faster rates within a main step.
+#[inline(never)]
+fn sub_steps(
+    plan: &Plan,
+    state: &mut State<f64>,
+    tally: &mut Tally,
+    when: &When,
+    stepper: &mut impl Stepper,
+) {
     for rate in 1..plan.rates.len() {
         let fast = &plan.rates[rate];
         let n = fast.divisor;
         let dt = plan.step / f64::from(n);
         tally.border_flow[rate].fill(0.0);
         for sub in 0..n {
-            let time = if frozen { plan.start } else { begin + f64::from(sub + 1) * dt };
-            let tick = (tick - 1) * u64::from(n) + u64::from(sub) + 1;
+            let time = match when.frozen {
+                true => plan.start,
+                false => when.begin + f64::from(sub + 1) * dt,
+            };
+            let tick = (when.clock.tick - 1) * u64::from(n) + u64::from(sub) + 1;
             let clock = Clock { time, dt, tick };
             fast.publish(state);
             fast.signals_and_waves(state, &clock, stepper);
@@ -303,14 +481,24 @@ fn step_between(
             state.bonds[bond as usize].flow = sum / f64::from(n);
         }
     }
-    main.flows(state, &clock, stepper);
+}
+
+#[inline(always)]
+fn close(
+    plan: &Plan,
+    state: &mut State<f64>,
+    tally: &mut Tally,
+    when: &When,
+    exchange: &mut impl Exchange,
+) {
+    exchange.take_flows(state);
     tally.after(plan, 0, state, plan.step);
     if let Some(thermal) = &plan.thermal {
-        thermal.step(state, plan.step);
+        thermal.mix(state, plan.step);
     }
     state.step += 1;
-    if !frozen {
-        state.time = end;
+    if !when.frozen {
+        state.time = when.end;
     }
 }
 
@@ -334,7 +522,7 @@ pub fn profile(plan: &Plan, state: &mut State<f64>, steps: u64) -> Vec<Cost> {
         let mut index = 0;
         let timed = |group: &dyn Group<f64>, state: &mut State<f64>, clock: &Clock| {
             let begin = std::time::Instant::now();
-            group.step(&mut Arena::new(state, clock));
+            group.step(state, clock);
             let seconds = begin.elapsed().as_secs_f64();
             match costs.get_mut(index) {
                 Some(cost) => cost.seconds += seconds,

@@ -10,16 +10,17 @@ use crate::component::{Clock, Group, GroupOf, Physics};
 use crate::instructions::{Eight, Four, Instructions, Work};
 use crate::number::{Lanes, Mask, Num};
 use crate::plan::Plan;
+use crate::probe::{Follow, follow};
 use crate::run::BEYOND_PHYSICS;
 use crate::start::{Rest, Settling};
 use crate::state::{Bond, State};
-use crate::step::{Arena, Members};
+use crate::step::Members;
 use std::array::from_fn;
 
 /// Components of one type that are stepped together, N variants of each.
 pub trait LaneGroup<const N: usize>: Send + Sync {
     /// Steps all of them.
-    fn step(&self, arena: &mut Arena<'_, Lanes<N>>);
+    fn step(&self, state: &mut State<Lanes<N>>, clock: &Clock);
 }
 
 /// Makes the group of N variants from that of one: each number is replaced by what the function
@@ -38,6 +39,8 @@ pub struct Packing {
     pub visit: fn(&dyn Group<f64>, &mut dyn FnMut(f64)),
     /// Whether groups of two plans differ in numbers alone.
     pub alike: fn(&dyn Group<f64>, &dyn Group<f64>) -> bool,
+    /// With derivatives.
+    pub follow: Follow,
 }
 
 impl Packing {
@@ -48,6 +51,7 @@ impl Packing {
             eight: pack::<M, 8, Eight>,
             visit: visit::<M>,
             alike: alike::<M>,
+            follow: follow::<M>,
         }
     }
 }
@@ -119,7 +123,7 @@ fn alike<M: Physics>(one: &dyn Group<f64>, other: &dyn Group<f64>) -> bool {
 }
 
 /// Packs the same group of N plans; `None` when they differ in more than numbers.
-fn pack_group<const N: usize, I>(
+pub(crate) fn pack_group<const N: usize, I>(
     groups: [&dyn Group<f64>; N],
     packing: &Packing,
     pack: Pack<N, I>,
@@ -144,21 +148,22 @@ fn pack_group<const N: usize, I>(
     pack(groups[0], &mut next, instructions)
 }
 
-struct StepAll<'a, 's, M: Physics, const N: usize> {
+struct StepAll<'a, M: Physics, const N: usize> {
     members: &'a Members<M, Lanes<N>>,
-    arena: &'a mut Arena<'s, Lanes<N>>,
+    state: &'a mut State<Lanes<N>>,
+    clock: &'a Clock,
 }
 
-impl<M: Physics, const N: usize> Work for StepAll<'_, '_, M, N> {
+impl<M: Physics, const N: usize> Work for StepAll<'_, M, N> {
     #[inline(always)]
     fn run(self) {
-        self.members.step(0..usize::MAX, self.arena);
+        self.members.step(self.state, self.clock);
     }
 }
 
 impl<M: Physics, const N: usize, I: Instructions> LaneGroup<N> for Packed<M, N, I> {
-    fn step(&self, arena: &mut Arena<'_, Lanes<N>>) {
-        self.instructions.run(StepAll::<M, N> { members: &self.members, arena });
+    fn step(&self, state: &mut State<Lanes<N>>, clock: &Clock) {
+        self.instructions.run(StepAll::<M, N> { members: &self.members, state, clock });
     }
 }
 
@@ -170,15 +175,10 @@ struct Gated<const N: usize> {
 
 /// Steps groups in order.
 fn advance<const N: usize>(groups: &[Gated<N>], state: &mut State<Lanes<N>>, clock: &Clock) {
-    let mut groups = groups.iter().peekable();
-    while groups.peek().is_some() {
-        // Those that nothing holds share a view of the state.
-        let mut arena = Arena::new(state, clock);
-        while let Some(free) = groups.next_if(|group| group.gates.is_empty()) {
-            free.group.step(&mut arena);
-        }
-        if let Some(gated) = groups.next() {
-            gated.step(state, clock);
+    for group in groups {
+        match group.gates.is_empty() {
+            true => group.group.step(state, clock),
+            false => group.step(state, clock),
         }
     }
 }
@@ -192,10 +192,10 @@ impl<const N: usize> Gated<N> {
             .iter()
             .fold(zero.le(zero), |open, &gate| open & state.signals[gate as usize].gt(zero));
         if open.all() {
-            self.group.step(&mut Arena::new(state, clock));
+            self.group.step(state, clock);
         } else if open.any() {
             let before = state.clone();
-            self.group.step(&mut Arena::new(state, clock));
+            self.group.step(state, clock);
             let keep = |now: &mut [Lanes<N>], before: &[Lanes<N>]| {
                 for (now, &before) in now.iter_mut().zip(before) {
                     *now = Lanes::select(open, *now, before);

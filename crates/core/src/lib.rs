@@ -3,6 +3,7 @@
 // Lets the declarations of this crate use the same attributes as everybody's.
 extern crate self as fluxline_core;
 
+pub mod batches;
 pub mod builder;
 pub mod circuit;
 pub mod component;
@@ -19,6 +20,7 @@ pub mod lumped;
 pub mod monitor;
 pub mod number;
 pub mod plan;
+pub mod probe;
 pub mod program;
 pub mod recorder;
 pub mod run;
@@ -27,6 +29,7 @@ pub mod start;
 pub mod state;
 pub mod step;
 pub mod table;
+pub mod tangent;
 pub mod testing;
 pub mod thermal;
 pub mod trace;

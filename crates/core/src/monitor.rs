@@ -2,8 +2,9 @@
 
 use crate::declare::Counts;
 use crate::number::Num;
-use crate::plan::Plan;
+use crate::plan::{Plan, Watch};
 use crate::state::State;
+use std::ops::Range;
 
 /// A sum that does not lose small parts (Neumaier).
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -32,6 +33,8 @@ impl Sum {
 pub struct Tally {
     /// False switches all figures off, for benchmarks.
     pub enabled: bool,
+    /// There is something to add up.
+    watches: bool,
     /// Per rate, for the engine: flow over the border summed over sub-steps.
     pub border_flow: Vec<Vec<f64>>,
     previous_effort: Vec<f64>,
@@ -41,8 +44,9 @@ pub struct Tally {
     pub parasitic: Vec<(f64, u64)>,
     /// Largest parasitic effort of oil lines in the last step, Pa.
     pub last_parasitic: f64,
-    inflow: Sum,
-    throughput: f64,
+    /// Per rate and place at the edge of the circuit: oil that entered, and the sum of its magnitude.
+    /// Each place has its own, so that the sums do not depend on who computes them.
+    inflow: Vec<Vec<(Sum, f64)>>,
     /// Per store: work done on it, and the sum of its magnitude.
     work: Vec<(Sum, f64)>,
     content_at_start: f64,
@@ -58,13 +62,15 @@ impl Tally {
         let watch = &plan.watch;
         let mut tally = Self {
             enabled,
+            watches: watch.has_figures(),
             border_flow: plan.rates.iter().map(|r| vec![0.0; r.borders.len()]).collect(),
             previous_effort: Vec::new(),
             previous_chamber: vec![0.0; watch.chambers.len()],
             parasitic: vec![(0.0, 0); watch.lumped.len() + watch.chambers.len()],
             last_parasitic: 0.0,
-            inflow: Sum::default(),
-            throughput: 0.0,
+            inflow: (watch.boundary.iter())
+                .map(|places| vec![(Sum::default(), 0.0); places.len()])
+                .collect(),
             work: vec![(Sum::default(), 0.0); watch.stores.len()],
             content_at_start: 0.0,
             energy_at_start: Vec::new(),
@@ -85,22 +91,27 @@ impl Tally {
     pub(crate) fn change_step(&mut self, plan: &Plan, state: &State<f64>, old: f64, new: f64) {
         for (rate, boundary) in plan.watch.boundary.iter().enumerate() {
             let more = 0.5 * (new - old) / f64::from(plan.rates[rate].divisor);
-            for &(bond, sign) in boundary {
-                self.inflow.add(state.bonds[bond as usize].flow * sign * more);
+            for (&(bond, sign), (inflow, _)) in boundary.iter().zip(&mut self.inflow[rate]) {
+                inflow.add(state.bonds[bond as usize].flow * sign * more);
             }
         }
     }
 
     /// After the flows of a (sub-)step of a rate are known.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn after(&mut self, plan: &Plan, rate: usize, state: &State<f64>, dt: f64) {
-        if !self.enabled {
-            return;
+        if self.enabled && self.watches {
+            self.add_up(plan, rate, state, dt);
         }
-        for &(bond, sign) in &plan.watch.boundary[rate] {
+    }
+
+    fn add_up(&mut self, plan: &Plan, rate: usize, state: &State<f64>, dt: f64) {
+        for (&(bond, sign), (inflow, size)) in
+            plan.watch.boundary[rate].iter().zip(&mut self.inflow[rate])
+        {
             let volume = state.bonds[bond as usize].flow * sign * dt;
-            self.inflow.add(volume);
-            self.throughput += volume.abs();
+            inflow.add(volume);
+            *size += volume.abs();
         }
         for (store, bonds) in &plan.watch.store_bonds[rate] {
             let mut power = 0.0;
@@ -167,9 +178,8 @@ pub struct Figures<T> {
     /// Largest parasitic effort, and the number of the step.
     parasitic: Vec<[T; 2]>,
     last_parasitic: T,
-    /// Total, and what it has lost.
-    inflow: [T; 2],
-    throughput: T,
+    /// Per rate and place: total, what it has lost, sum of magnitudes.
+    inflow: Vec<Vec<[T; 3]>>,
     /// Total, what it has lost, sum of magnitudes.
     work: Vec<[T; 3]>,
 }
@@ -191,8 +201,7 @@ impl<T: Num> Figures<T> {
             previous_chamber: vec![zero; watch.chambers.len()],
             parasitic: vec![[zero; 2]; watch.lumped.len() + watch.chambers.len()],
             last_parasitic: zero,
-            inflow: [zero; 2],
-            throughput: zero,
+            inflow: (watch.boundary.iter()).map(|places| vec![[zero; 3]; places.len()]).collect(),
             work: vec![[zero; 3]; watch.stores.len()],
         }
     }
@@ -203,18 +212,18 @@ impl<T: Num> Figures<T> {
         self.previous_chamber.iter_mut().for_each(&mut see);
         self.parasitic.as_flattened_mut().iter_mut().for_each(&mut see);
         see(&mut self.last_parasitic);
-        self.inflow.iter_mut().for_each(&mut see);
-        see(&mut self.throughput);
+        let places = self.inflow.iter_mut().flat_map(|places| places.as_flattened_mut());
+        places.for_each(&mut see);
         self.work.as_flattened_mut().iter_mut().for_each(&mut see);
     }
 
     /// As the engine does after a (sub-)step of a rate; `stamp` is the number of the main step.
     pub fn after(&mut self, plan: &Plan, rate: usize, state: &State<T>, dt: f64, stamp: T) {
-        for &(bond, sign) in &plan.watch.boundary[rate] {
+        let places = plan.watch.boundary[rate].iter().zip(&mut self.inflow[rate]);
+        for (&(bond, sign), [total, lost, size]) in places {
             let volume = state.bonds[bond as usize].flow * sign * dt;
-            let [total, lost] = &mut self.inflow;
             add(total, lost, volume);
-            self.throughput += volume.abs();
+            *size += volume.abs();
         }
         for (store, bonds) in &plan.watch.store_bonds[rate] {
             let mut power = T::zero();
@@ -271,8 +280,10 @@ impl Tally {
             *to = [spread, step as f64];
         }
         figures.last_parasitic = self.last_parasitic;
-        figures.inflow = [self.inflow.total, self.inflow.lost];
-        figures.throughput = self.throughput;
+        let places = figures.inflow.iter_mut().flatten().zip(self.inflow.iter().flatten());
+        for (to, (sum, size)) in places {
+            *to = [sum.total, sum.lost, *size];
+        }
         for (to, (sum, size)) in figures.work.iter_mut().zip(&self.work) {
             *to = [sum.total, sum.lost, *size];
         }
@@ -287,11 +298,196 @@ impl Tally {
             *to = (spread, step as u64);
         }
         self.last_parasitic = figures.last_parasitic;
-        self.inflow = Sum { total: figures.inflow[0], lost: figures.inflow[1] };
-        self.throughput = figures.throughput;
+        let places = self.inflow.iter_mut().flatten().zip(figures.inflow.iter().flatten());
+        for ((sum, size), &[total, lost, sizes]) in places {
+            (*sum, *size) = (Sum { total, lost }, sizes);
+        }
         for ((sum, size), &[total, lost, sizes]) in self.work.iter_mut().zip(&figures.work) {
             (*sum, *size) = (Sum { total, lost }, sizes);
         }
+    }
+}
+
+/// What of a circuit's figures a part of it keeps: places in the lists of the whole [`Watch`].
+#[derive(Clone, Debug, Default)]
+pub struct Kept {
+    /// Lumped lines.
+    pub lumped: Vec<u32>,
+    /// Chambers.
+    pub chambers: Vec<u32>,
+    /// Per rate: places at the edge of the circuit.
+    pub boundary: Vec<Vec<u32>>,
+}
+
+impl Watch {
+    /// Whether steps have anything to add up.
+    fn has_figures(&self) -> bool {
+        self.boundary.iter().any(|bonds| !bonds.is_empty())
+            || self.store_bonds.iter().any(|stores| !stores.is_empty())
+            || !(self.lumped.is_empty() && self.chambers.is_empty())
+    }
+
+    /// What a part watches, with its figures at the same places: component by component, and for the
+    /// edge of the circuit by bond and sign.
+    pub fn part(
+        &self,
+        has: impl Fn(u32) -> bool,
+        has_edge: impl Fn(u32, f64) -> bool,
+    ) -> (Watch, Kept) {
+        let mut kept = Kept::default();
+        let mut part = Watch { stores: self.stores.clone(), ..Watch::default() };
+        for (i, (component, bonds)) in self.lumped.iter().enumerate() {
+            if has(*component) {
+                kept.lumped.push(i as u32);
+                part.lumped.push((*component, bonds.clone()));
+            }
+        }
+        for (i, chamber) in self.chambers.iter().enumerate() {
+            if has(chamber.0) {
+                kept.chambers.push(i as u32);
+                part.chambers.push(*chamber);
+            }
+        }
+        for stores in &self.store_bonds {
+            let own = stores.iter().filter(|(s, _)| has(self.stores[*s as usize].component));
+            part.store_bonds.push(own.cloned().collect());
+        }
+        for places in &self.boundary {
+            let own = |&i: &u32| has_edge(places[i as usize].0, places[i as usize].1);
+            let own: Vec<u32> = (0..places.len() as u32).filter(own).collect();
+            part.boundary.push(own.iter().map(|&i| places[i as usize]).collect());
+            kept.boundary.push(own);
+        }
+        part.counters = self.counters.iter().filter(|c| has(c.0)).copied().collect();
+        (part, kept)
+    }
+}
+
+impl Tally {
+    /// The figures of a part, to be carried on there.
+    pub fn part(&self, whole: &Plan, part: &Plan, kept: &Kept) -> Self {
+        let own = |places: &[u32], figures: &[(f64, u64)], from: usize| -> Vec<(f64, u64)> {
+            places.iter().filter_map(|&i| figures.get(from + i as usize).copied()).collect()
+        };
+        let mut parasitic = own(&kept.lumped, &self.parasitic, 0);
+        parasitic.extend(own(&kept.chambers, &self.parasitic, whole.watch.lumped.len()));
+        let mut previous_effort = Vec::new();
+        for range in kept.efforts(&whole.watch).map(|(range, _)| range) {
+            previous_effort.extend(self.previous_effort.get(range).unwrap_or(&[]));
+        }
+        Self {
+            enabled: self.enabled,
+            watches: part.watch.has_figures(),
+            border_flow: part.rates.iter().map(|r| vec![0.0; r.borders.len()]).collect(),
+            previous_effort,
+            previous_chamber: kept
+                .chambers
+                .iter()
+                .map(|&i| self.previous_chamber[i as usize])
+                .collect(),
+            parasitic,
+            last_parasitic: 0.0,
+            inflow: kept
+                .boundary
+                .iter()
+                .zip(&self.inflow)
+                .map(|(own, all)| own.iter().map(|&i| all[i as usize]).collect())
+                .collect(),
+            work: self.work.clone(),
+            content_at_start: 0.0,
+            energy_at_start: Vec::new(),
+            begun_at: self.begun_at,
+            stamp: None,
+        }
+    }
+
+    /// Takes over other figures of the same part without allocating.
+    pub fn copy_from(&mut self, other: &Self) {
+        self.previous_effort.copy_from_slice(&other.previous_effort);
+        self.previous_chamber.copy_from_slice(&other.previous_chamber);
+        self.parasitic.copy_from_slice(&other.parasitic);
+        for (own, other) in self.inflow.iter_mut().zip(&other.inflow) {
+            own.copy_from_slice(other);
+        }
+        self.work.copy_from_slice(&other.work);
+        self.last_parasitic = other.last_parasitic;
+    }
+
+    /// Takes over the figures that a part has carried on.
+    pub fn take_in(&mut self, whole: &Plan, part: &Plan, kept: &Kept, figures: &Tally) {
+        let lines = whole.watch.lumped.len();
+        let places = kept.lumped.iter().map(|&i| i as usize);
+        let places = places.chain(kept.chambers.iter().map(|&i| lines + i as usize));
+        for (place, figure) in places.zip(&figures.parasitic) {
+            self.parasitic[place] = *figure;
+        }
+        if self.enabled {
+            for (range, own) in kept.efforts(&whole.watch) {
+                self.previous_effort[range].copy_from_slice(&figures.previous_effort[own]);
+            }
+        }
+        for (&i, value) in kept.chambers.iter().zip(&figures.previous_chamber) {
+            self.previous_chamber[i as usize] = *value;
+        }
+        for ((own, all), part) in kept.boundary.iter().zip(&mut self.inflow).zip(&figures.inflow) {
+            for (&i, figure) in own.iter().zip(part) {
+                all[i as usize] = *figure;
+            }
+        }
+        for (store, _) in part.watch.store_bonds.iter().flatten() {
+            self.work[*store as usize] = figures.work[*store as usize];
+        }
+    }
+
+    /// The figures as numbers, to be sent to another process; [`Tally::from_numbers`] reads them.
+    pub fn to_numbers(&self) -> Vec<u64> {
+        let mut all = Vec::new();
+        all.extend(self.parasitic.iter().flat_map(|(value, step)| [value.to_bits(), *step]));
+        all.extend(self.previous_effort.iter().chain(&self.previous_chamber).map(|x| x.to_bits()));
+        let sums = self.inflow.iter().flatten().chain(&self.work);
+        all.extend(sums.flat_map(|(sum, size)| [sum.total, sum.lost, *size].map(f64::to_bits)));
+        all
+    }
+
+    /// Reads figures of the same part; false when there are not as many.
+    pub fn from_numbers(&mut self, numbers: &[u64]) -> bool {
+        let mut numbers = numbers.iter().copied();
+        let mut read = || -> Option<()> {
+            for (value, step) in &mut self.parasitic {
+                (*value, *step) = (f64::from_bits(numbers.next()?), numbers.next()?);
+            }
+            for x in self.previous_effort.iter_mut().chain(&mut self.previous_chamber) {
+                *x = f64::from_bits(numbers.next()?);
+            }
+            for (sum, size) in self.inflow.iter_mut().flatten().chain(&mut self.work) {
+                for x in [&mut sum.total, &mut sum.lost, size] {
+                    *x = f64::from_bits(numbers.next()?);
+                }
+            }
+            Some(())
+        };
+        read().is_some() && numbers.next().is_none()
+    }
+}
+
+impl Kept {
+    /// Where the last efforts of the kept lines are in the whole, and in the part.
+    fn efforts(&self, whole: &Watch) -> impl Iterator<Item = (Range<usize>, Range<usize>)> {
+        let begins: Vec<usize> = (whole.lumped.iter())
+            .scan(0, |at, (_, bonds)| {
+                *at += bonds.len();
+                Some(*at - bonds.len())
+            })
+            .collect();
+        let mut own = 0;
+        let ranges: Vec<_> = (self.lumped.iter())
+            .map(|&i| {
+                let (begin, len) = (begins[i as usize], whole.lumped[i as usize].1.len());
+                own += len;
+                (begin..begin + len, own - len..own)
+            })
+            .collect();
+        ranges.into_iter()
     }
 }
 
@@ -378,8 +574,13 @@ impl Verdict {
         }
         if tally.enabled {
             verdict.oil_held = content(plan, state);
-            verdict.oil_error = verdict.oil_held - tally.content_at_start - tally.inflow.value();
-            verdict.oil_throughput = tally.throughput;
+            let mut inflow = Sum::default();
+            for (entered, size) in tally.inflow.iter().flatten() {
+                inflow.add(entered.total);
+                inflow.add(entered.lost);
+                verdict.oil_throughput += size;
+            }
+            verdict.oil_error = verdict.oil_held - tally.content_at_start - inflow.value();
             let now = energies(plan, state);
             for (store, _) in plan.watch.store_bonds.iter().flatten() {
                 let s = *store as usize;

@@ -178,10 +178,10 @@ pub trait Num:
 fn floor(x: f64) -> f64 {
     /// From here on all numbers are whole: 2⁵².
     const WHOLE: f64 = 4_503_599_627_370_496.0;
-    let towards_zero = x as i64 as f64;
-    let below = if towards_zero > x { towards_zero - 1.0 } else { towards_zero };
-    // A zero keeps its sign.
-    if x.abs() < WHOLE && below != x { below } else { x }
+    // A sum with 2⁵² has no room for a fraction; a zero keeps its sign.
+    let nearest = ((x.abs() + WHOLE) - WHOLE).copysign(x);
+    let below = if nearest > x { nearest - 1.0 } else { nearest };
+    if x.abs() < WHOLE { below } else { x }
 }
 
 impl Num for f64 {
@@ -405,14 +405,30 @@ impl<T: Num> Num for Dual<T> {
     }
 }
 
-/// `N` numbers side by side: `N` variants of one circuit stepped together.
+/// `N` numbers side by side: `N` variants of one circuit stepped together. Aligned, so that four of
+/// them never lie across a cache line.
 #[derive(Clone, Copy, Debug)]
-#[repr(transparent)]
+#[repr(C, align(32))]
 pub struct Lanes<const N: usize>(pub [f64; N]);
+
+// Plain loops: closures handed to functions of the standard library are not always inlined, and then
+// compiled without the wide instructions of the caller.
+macro_rules! each_lane {
+    ($i:ident: $value:expr) => {{
+        let mut all = [Default::default(); N];
+        let mut $i = 0;
+        while $i < N {
+            all[$i] = $value;
+            $i += 1;
+        }
+        all
+    }};
+}
 
 /// One flag per lane: all bits set, or none. As wide as the numbers that they choose between: flags
 /// of other sizes keep the compiler from using vector instructions throughout.
 #[derive(Clone, Copy, Debug)]
+#[repr(align(32))]
 pub struct LaneMask<const N: usize>([u64; N]);
 
 #[inline(always)]
@@ -423,36 +439,48 @@ fn flag(holds: bool) -> u64 {
 impl<const N: usize> Mask for LaneMask<N> {
     #[inline(always)]
     fn any(self) -> bool {
-        self.0.iter().fold(0, |any, m| any | m) != 0
+        let mut any = 0;
+        for i in 0..N {
+            any |= self.0[i];
+        }
+        any != 0
     }
     #[inline(always)]
     fn all(self) -> bool {
-        self.0.iter().fold(u64::MAX, |all, m| all & m) != 0
+        let mut all = u64::MAX;
+        for i in 0..N {
+            all &= self.0[i];
+        }
+        all != 0
     }
     #[inline(always)]
     fn bits(self) -> u64 {
-        self.0.iter().enumerate().fold(0, |bits, (i, m)| bits | ((m & 1) << i))
+        let mut bits = 0;
+        for i in 0..N {
+            bits |= (self.0[i] & 1) << i;
+        }
+        bits
     }
 }
 impl<const N: usize> BitAnd for LaneMask<N> {
     type Output = Self;
     #[inline(always)]
     fn bitand(self, other: Self) -> Self {
-        Self(std::array::from_fn(|i| self.0[i] & other.0[i]))
+        Self(each_lane!(i: self.0[i] & other.0[i]))
     }
 }
 impl<const N: usize> BitOr for LaneMask<N> {
     type Output = Self;
     #[inline(always)]
     fn bitor(self, other: Self) -> Self {
-        Self(std::array::from_fn(|i| self.0[i] | other.0[i]))
+        Self(each_lane!(i: self.0[i] | other.0[i]))
     }
 }
 impl<const N: usize> Not for LaneMask<N> {
     type Output = Self;
     #[inline(always)]
     fn not(self) -> Self {
-        Self(std::array::from_fn(|i| !self.0[i]))
+        Self(each_lane!(i: !self.0[i]))
     }
 }
 
@@ -462,14 +490,14 @@ macro_rules! lane_operator {
             type Output = Self;
             #[inline(always)]
             fn $method(self, other: Self) -> Self {
-                Self(std::array::from_fn(|i| self.0[i].$method(other.0[i])))
+                Self(each_lane!(i: self.0[i].$method(other.0[i])))
             }
         }
         impl<const N: usize> $trait<f64> for Lanes<N> {
             type Output = Self;
             #[inline(always)]
             fn $method(self, other: f64) -> Self {
-                Self(std::array::from_fn(|i| self.0[i].$method(other)))
+                Self(each_lane!(i: self.0[i].$method(other)))
             }
         }
     )*};
@@ -480,7 +508,7 @@ impl<const N: usize> Neg for Lanes<N> {
     type Output = Self;
     #[inline(always)]
     fn neg(self) -> Self {
-        Self(self.0.map(|x| -x))
+        Self(each_lane!(i: -self.0[i]))
     }
 }
 impl<const N: usize> AddAssign for Lanes<N> {
@@ -508,63 +536,63 @@ impl<const N: usize> Num for Lanes<N> {
     }
     #[inline(always)]
     fn sqrt(self) -> Self {
-        Self(self.0.map(f64::sqrt))
+        Self(each_lane!(i: self.0[i].sqrt()))
     }
     #[inline(always)]
     fn abs(self) -> Self {
-        Self(self.0.map(f64::abs))
+        Self(each_lane!(i: self.0[i].abs()))
     }
     #[inline(always)]
     fn exp(self) -> Self {
-        Self(self.0.map(f64::exp))
+        Self(each_lane!(i: self.0[i].exp()))
     }
     #[inline(always)]
     fn ln(self) -> Self {
-        Self(self.0.map(f64::ln))
+        Self(each_lane!(i: self.0[i].ln()))
     }
     #[inline(always)]
     fn powf(self, exponent: Self) -> Self {
-        Self(std::array::from_fn(|i| self.0[i].powf(exponent.0[i])))
+        Self(each_lane!(i: self.0[i].powf(exponent.0[i])))
     }
     #[inline(always)]
     fn sin(self) -> Self {
-        Self(self.0.map(f64::sin))
+        Self(each_lane!(i: self.0[i].sin()))
     }
     #[inline(always)]
     fn cos(self) -> Self {
-        Self(self.0.map(f64::cos))
+        Self(each_lane!(i: self.0[i].cos()))
     }
     #[inline(always)]
     fn tanh(self) -> Self {
-        Self(self.0.map(f64::tanh))
+        Self(each_lane!(i: self.0[i].tanh()))
     }
     #[inline(always)]
     fn floor(self) -> Self {
         // Compiled where there is an instruction for it; the bits are those of the other.
-        Self(self.0.map(f64::floor))
+        Self(each_lane!(i: self.0[i].floor()))
     }
     #[inline(always)]
     fn lt(self, other: Self) -> LaneMask<N> {
-        LaneMask(std::array::from_fn(|i| flag(self.0[i] < other.0[i])))
+        LaneMask(each_lane!(i: flag(self.0[i] < other.0[i])))
     }
     #[inline(always)]
     fn le(self, other: Self) -> LaneMask<N> {
-        LaneMask(std::array::from_fn(|i| flag(self.0[i] <= other.0[i])))
+        LaneMask(each_lane!(i: flag(self.0[i] <= other.0[i])))
     }
     #[inline(always)]
     fn select(mask: LaneMask<N>, yes: Self, no: Self) -> Self {
-        Self(std::array::from_fn(|i| {
+        Self(each_lane!(i: {
             let (yes, no) = (yes.0[i].to_bits(), no.0[i].to_bits());
             f64::from_bits((mask.0[i] & yes) | (!mask.0[i] & no))
         }))
     }
     #[inline(always)]
     fn apply(self, f: impl Fn(f64) -> (f64, f64)) -> Self {
-        Self(self.0.map(|x| f(x).0))
+        Self(each_lane!(i: f(self.0[i]).0))
     }
     #[inline(always)]
     fn apply2(self, other: Self, f: impl Fn(f64, f64) -> (f64, f64, f64)) -> Self {
-        Self(std::array::from_fn(|i| f(self.0[i], other.0[i]).0))
+        Self(each_lane!(i: f(self.0[i], other.0[i]).0))
     }
 }
 

@@ -81,41 +81,43 @@ impl Sampling {
 /// The most numbers kept in memory; beyond it rows only go to the sink.
 pub const MOST_IN_MEMORY: usize = 25_000_000;
 
-/// Where a recorded number comes from, without the choices that its name leaves open.
+/// Where a recorded number comes from, without the choices that its name leaves open, and where it
+/// goes.
 #[derive(Clone, Copy, Debug)]
 struct Column {
-    /// Which array of the state: bonds, signals, states, temperatures.
-    array: usize,
-    /// Which number of it.
-    at: usize,
+    /// Which number of its array of the state.
+    at: u32,
+    /// Which number of the row.
+    place: u32,
     sign: f64,
 }
 
-impl From<&Slot> for Column {
-    fn from(slot: &Slot) -> Self {
-        let (array, at) = match slot.at {
-            Location::Bond(bond, Role::Temperature) => (3, bond as usize),
-            Location::Bond(bond, role) => (0, place_in_bonds(bond, role)),
-            Location::Signal(signal) => (1, signal as usize),
-            Location::State(state) => (2, state as usize),
-        };
-        Self { array, at, sign: slot.sign }
+/// Which array of the state a variable is in (bonds, signals, states, temperatures), and where.
+fn source(slot: &Slot) -> (usize, usize) {
+    match slot.at {
+        Location::Bond(bond, Role::Temperature) => (3, bond as usize),
+        Location::Bond(bond, role) => (0, place_in_bonds(bond, role)),
+        Location::Signal(signal) => (1, signal as usize),
+        Location::State(state) => (2, state as usize),
     }
 }
 
-/// What is recorded from each array of the state, with its place in a row.
+/// What is recorded from each array of the state.
 #[derive(Debug, Default)]
 struct Columns {
     width: usize,
-    arrays: [Vec<(Column, usize)>; 4],
+    arrays: [Vec<Column>; 4],
 }
 
 impl Columns {
     fn new(variables: &[Variable]) -> Self {
         let mut columns = Self { width: variables.len() + 1, ..Self::default() };
+        // What has no place in a state reads as not a number.
+        let small = |at: usize| u32::try_from(at).unwrap_or(u32::MAX);
         for (i, variable) in variables.iter().enumerate() {
-            let column = Column::from(&variable.slot);
-            columns.arrays[column.array].push((column, i + 1));
+            let (array, at) = source(&variable.slot);
+            let (at, place) = (small(at), small(i + 1));
+            columns.arrays[array].push(Column { at, place, sign: variable.slot.sign });
         }
         columns
     }
@@ -124,17 +126,25 @@ impl Columns {
     fn read(&self, state: &State<f64>, row: &mut [f64]) -> bool {
         let arrays =
             [numbers(&state.bonds), &state.signals, &state.states, &state.line_temperature];
-        // The largest magnitude as an integer, which orders infinity and NaN above all numbers.
         let mut largest = 0;
         for (columns, array) in self.arrays.iter().zip(arrays) {
-            for (column, place) in columns {
-                let value = array.get(column.at).map_or(f64::NAN, |value| column.sign * value);
-                largest = largest.max(value.abs().to_bits());
-                row[*place] = value;
-            }
+            largest = largest.max(copy(columns, array, row));
         }
         largest < f64::INFINITY.to_bits()
     }
+}
+
+/// Copies numbers of an array into a row. Gives the largest magnitude as an integer, which orders
+/// infinity and NaN above all numbers. A function of its own, so that it stays in registers.
+#[inline(never)]
+fn copy(columns: &[Column], array: &[f64], row: &mut [f64]) -> u64 {
+    let mut largest = 0;
+    for column in columns {
+        let value = array.get(column.at as usize).map_or(f64::NAN, |x| column.sign * x);
+        largest = largest.max(value.abs().to_bits());
+        row[column.place as usize] = value;
+    }
+    largest
 }
 
 /// Recorded variables and their rows.
@@ -222,6 +232,25 @@ impl<'a> Recorder<'a> {
     /// An error of the sink, once.
     pub fn take_failure(&mut self) -> Option<std::io::Error> {
         self.failure.take()
+    }
+
+    /// Takes a row that was read elsewhere: time, then the values; all of them finite.
+    pub fn take_row(&mut self, row: &[f64]) {
+        if let Some(sink) = &mut self.sink
+            && self.failure.is_none()
+            && let Err(error) = sink.row(row)
+        {
+            self.failure = Some(error);
+        }
+        if self.in_memory {
+            let kept = self.used..self.used + self.columns.width;
+            if self.rows.len() < kept.end {
+                self.rows.resize(kept.end, 0.0);
+            }
+            self.rows[kept].copy_from_slice(row);
+            self.used += self.columns.width;
+        }
+        self.recorded += 1;
     }
 
     /// Records a row; false when it holds something that is not a number, which is not recorded.

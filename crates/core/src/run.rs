@@ -1,5 +1,6 @@
 //! A run: steps, samples, checks, and an end that is told.
 
+use crate::batches::Batches;
 use crate::engine::{self, Offence};
 use crate::monitor::{Tally, Verdict};
 use crate::plan::Plan;
@@ -99,7 +100,7 @@ pub struct Outcome {
 }
 
 /// Steps between looks at the state for numbers that are not sound.
-const LOOK_EVERY: u64 = 256;
+pub const LOOK_EVERY: u64 = 256;
 
 /// Efforts and states beyond this are divergence, whatever the machine.
 pub(crate) const BEYOND_PHYSICS: f64 = 1e20;
@@ -129,6 +130,15 @@ impl Stepper for ByEngine {
     fn end(&mut self, _: &Plan, _: &mut Tally) {}
 }
 
+/// Circuits with many components of one type.
+impl Stepper for Batches<'_> {
+    fn begin(&mut self, _: &Plan, _: &State<f64>, _: &Tally) {}
+    fn advance(&mut self, _: &Plan, state: &mut State<f64>, tally: &mut Tally, steps: u64) {
+        Batches::advance(self, state, tally, steps);
+    }
+    fn end(&mut self, _: &Plan, _: &mut Tally) {}
+}
+
 /// Runs from `state` until step `steps`, counted from the start of the circuit's time.
 ///
 /// `go_on` is called now and then and stops the run when it returns false. The step loop itself
@@ -141,7 +151,10 @@ pub fn run(
     watch: bool,
     go_on: impl FnMut(Progress) -> bool,
 ) -> Outcome {
-    run_by(&mut ByEngine, plan, state, steps, recorder, watch, go_on)
+    match Batches::of(plan) {
+        Some(mut batches) => run_by(&mut batches, plan, state, steps, recorder, watch, go_on),
+        None => run_by(&mut ByEngine, plan, state, steps, recorder, watch, go_on),
+    }
 }
 
 /// The same with another stepper.
@@ -155,13 +168,47 @@ pub fn run_by(
     mut go_on: impl FnMut(Progress) -> bool,
 ) -> Outcome {
     let mut tally = Tally::new(plan, state, watch);
+    record_start(plan, state, steps, recorder);
     stepper.begin(plan, state, &tally);
+    let ended = go_on_by(stepper, plan, state, steps, recorder, &mut tally, &mut go_on);
+    stepper.end(plan, &mut tally);
+    Outcome { ended, verdict: Verdict::new(plan, state, &tally) }
+}
+
+/// Records the state that a run begins with, unless the recorder has something already.
+pub fn record_start(plan: &Plan, state: &State<f64>, steps: u64, recorder: &mut Recorder) {
+    if recorder.is_empty() && recorder.sampling.next(state.step, steps) == state.step {
+        recorder.record(plan.start + state.step as f64 * plan.step, state);
+    }
+}
+
+/// Carries a run on from a state and its figures.
+pub fn run_on(
+    plan: &Plan,
+    state: &mut State<f64>,
+    steps: u64,
+    recorder: &mut Recorder,
+    tally: &mut Tally,
+    go_on: &mut dyn FnMut(Progress) -> bool,
+) -> Ended {
+    match Batches::of(plan) {
+        Some(mut batches) => go_on_by(&mut batches, plan, state, steps, recorder, tally, go_on),
+        None => go_on_by(&mut ByEngine, plan, state, steps, recorder, tally, go_on),
+    }
+}
+
+fn go_on_by(
+    stepper: &mut impl Stepper,
+    plan: &Plan,
+    state: &mut State<f64>,
+    steps: u64,
+    recorder: &mut Recorder,
+    tally: &mut Tally,
+    go_on: &mut dyn FnMut(Progress) -> bool,
+) -> Ended {
     let mut good = state.clone();
     let mut ended = Ended::Done;
     let time_of = |step: u64| plan.start + step as f64 * plan.step;
-    if recorder.is_empty() && recorder.sampling.next(state.step, steps) == state.step {
-        recorder.record(time_of(state.step), state);
-    }
     let mut sample = recorder.sampling.next(state.step + 1, steps);
     while state.step < steps {
         good.copy_from(state);
@@ -169,7 +216,7 @@ pub fn run_by(
         let mut is_sound = true;
         while state.step < end {
             let pause = sample.min(end);
-            stepper.advance(plan, state, &mut tally, pause - state.step);
+            stepper.advance(plan, state, tally, pause - state.step);
             if state.step == sample {
                 is_sound = recorder.record(time_of(state.step), state);
                 sample = recorder.sampling.next(state.step + 1, steps);
@@ -204,11 +251,11 @@ pub fn run_by(
             break;
         }
     }
-    stepper.end(plan, &mut tally);
-    Outcome { ended, verdict: Verdict::new(plan, state, &tally) }
+    ended
 }
 
-fn sound(x: f64) -> bool {
+/// Whether a number is within anything that machines do.
+pub fn sound(x: f64) -> bool {
     x.abs() < BEYOND_PHYSICS
 }
 

@@ -9,24 +9,28 @@
 //!    `Reach` are computed there together: no index of the record lies beyond the reach.
 //! 2. A [`Step`] is made only from a record whose shape fits the component type (as many ports,
 //!    inputs, outputs and states as it declares) and after the reach was found to lie within the
-//!    state: by [`view`] for one component, by `Members::step` for a group.
+//!    state: by [`view`] for one component, by [`Kernel::run`] for a group, by [`Part::step`] for
+//!    the groups of a phase.
 //! 3. A [`Step`] borrows the state mutably for as long as it lives, so that the arrays keep their
 //!    place and size and nobody else looks at them. It hands out references one at a time, each
 //!    bound to a borrow of the [`Step`] itself.
 //! 4. Which port, input or state a component asks for is checked on every access, against counts
 //!    that are known when the program is compiled: the checks vanish once the step is inlined.
+//! 5. A [`Kernel`] points at constants and records of a group that stays borrowed. A [`Phase`] owns
+//!    its groups, in boxes of their own, and hands out shared references only, so that what its
+//!    kernels point at stays where it is and what it is.
 #![allow(unsafe_code, reason = "see the argument above")]
 
-use crate::component::{Clock, Declared, Physics};
+use crate::component::{Clock, Declared, Group, Physics};
 use crate::declare::Declaration;
 use crate::domain::Role;
-use crate::number::{Mask, Num};
+use crate::number::{Lanes, Mask, Num};
 use crate::state::{Bond, Faults, State};
 use std::marker::PhantomData;
-use std::ops::Range;
+use std::ops::{Deref, Range};
 
 /// Numbers in a bond, all of one type and without gaps: it is `repr(C)`.
-const BOND: usize = 6;
+pub(crate) const BOND: usize = 6;
 const _: () = assert!(size_of::<Bond<f64>>() == BOND * size_of::<f64>());
 
 /// Where a record keeps what; inputs follow, then ports.
@@ -34,12 +38,90 @@ const COMPONENT: usize = 0;
 const OUTPUTS: usize = 1;
 const STATES: usize = 2;
 const BLOCK: usize = 3;
-const HEAD: usize = 4;
+const PORTS: usize = 4;
+const HEAD: usize = 5;
 
 /// The numbers of bonds in a row: six of each, in the order of its fields.
-pub(crate) fn numbers(bonds: &[Bond<f64>]) -> &[f64] {
+#[inline(always)]
+pub(crate) fn numbers<T: Num>(bonds: &[Bond<T>]) -> &[T] {
+    const { assert!(size_of::<Bond<T>>() == BOND * size_of::<T>()) };
     // SAFETY: `Bond` is `repr(C)` of `BOND` numbers, without gaps; the borrow is the same.
     unsafe { std::slice::from_raw_parts(bonds.as_ptr().cast(), bonds.len() * BOND) }
+}
+
+/// The same, to change them.
+#[inline(always)]
+pub(crate) fn numbers_mut<T: Num>(bonds: &mut [Bond<T>]) -> &mut [T] {
+    const { assert!(size_of::<Bond<T>>() == BOND * size_of::<T>()) };
+    // SAFETY: as `numbers`; any number may stand in a bond.
+    unsafe { std::slice::from_raw_parts_mut(bonds.as_mut_ptr().cast(), bonds.len() * BOND) }
+}
+
+/// Which numbers of an array belong into which lanes of another: for each of the other's, N places.
+#[derive(Clone, Debug)]
+pub(crate) struct Wires<const N: usize> {
+    /// Place among lanes, places of single numbers.
+    wires: Vec<(u32, [u32; N])>,
+    /// Both arrays are at least so long.
+    reach: [usize; 2],
+}
+
+impl<const N: usize> Default for Wires<N> {
+    fn default() -> Self {
+        Self { wires: Vec::new(), reach: [0; 2] }
+    }
+}
+
+impl<const N: usize> Wires<N> {
+    /// Adds a wire.
+    pub(crate) fn push(&mut self, lane: usize, places: [u32; N]) {
+        let Ok(place) = u32::try_from(lane) else { return };
+        let beyond = places.iter().map(|&place| place as usize + 1).max().unwrap_or(0);
+        self.reach = [self.reach[0].max(lane + 1), self.reach[1].max(beyond)];
+        self.wires.push((place, places));
+    }
+
+    #[inline(always)]
+    fn check(&self, lanes: usize, numbers: usize) {
+        assert!(self.reach[0] <= lanes && self.reach[1] <= numbers, "a state of another plan");
+    }
+
+    /// Puts numbers into lanes.
+    #[inline(always)]
+    pub(crate) fn gather(&self, from: &[f64], into: &mut [Lanes<N>]) {
+        self.check(into.len(), from.len());
+        for (lane, places) in &self.wires {
+            // SAFETY: `push` has counted all places into the reach, which was just checked.
+            unsafe {
+                let value = std::array::from_fn(|i| *from.get_unchecked(places[i] as usize));
+                *into.get_unchecked_mut(*lane as usize) = Lanes(value);
+            }
+        }
+    }
+
+    /// Takes numbers out of lanes.
+    #[inline(always)]
+    pub(crate) fn scatter(&self, from: &[Lanes<N>], into: &mut [f64]) {
+        self.check(from.len(), into.len());
+        for (lane, places) in &self.wires {
+            // SAFETY: as `gather`.
+            unsafe {
+                let value = from.get_unchecked(*lane as usize).0;
+                for i in 0..N {
+                    *into.get_unchecked_mut(places[i] as usize) = value[i];
+                }
+            }
+        }
+    }
+
+    /// Whether both arrays hold the same bits.
+    pub(crate) fn agree(&self, numbers: &[f64], lanes: &[Lanes<N>]) -> bool {
+        self.check(lanes.len(), numbers.len());
+        self.wires.iter().all(|(lane, places)| {
+            let value = lanes[*lane as usize].0;
+            (0..N).all(|i| value[i].to_bits() == numbers[places[i] as usize].to_bits())
+        })
+    }
 }
 
 /// Where a number of a bond is among the numbers of all bonds. Temperature is kept elsewhere: it
@@ -98,11 +180,6 @@ impl Shape {
             memory: declaration.memory.len(),
         }
     }
-
-    /// Length of a record of a type without a port that takes many.
-    const fn stride(self) -> usize {
-        HEAD + self.inputs + self.ports
-    }
 }
 
 struct ShapeOf<M>(PhantomData<M>);
@@ -129,8 +206,10 @@ impl Reach {
     }
 
     #[inline(always)]
-    fn is_within(self, size: Self) -> bool {
-        self.bonds <= size.bonds && self.signals <= size.signals && self.states <= size.states
+    fn is_within<T>(self, state: &State<T>) -> bool {
+        self.bonds <= state.bonds.len()
+            && self.signals <= state.signals.len()
+            && self.states <= state.states.len()
     }
 }
 
@@ -161,7 +240,8 @@ impl Wiring {
     ) -> Self {
         let small = |x: usize| u32::try_from(x).expect("a circuit that fits into memory");
         let block = states.end.saturating_sub(states.start);
-        let mut record = vec![component, small(outputs.start), small(states.start), small(block)];
+        let (begins, count) = ([small(outputs.start), small(states.start)], small(ports.len()));
+        let mut record = vec![component, begins[0], begins[1], small(block), count];
         record.extend_from_slice(inputs);
         record.extend(ports.iter().map(|&port| small(port as usize * BOND)));
         let beyond = |indices: &[u32]| indices.iter().map(|&i| i as usize + 1).max().unwrap_or(0);
@@ -183,6 +263,17 @@ impl Wiring {
         self.record[HEAD + self.inputs..].iter().map(|slot| slot / BOND as u32)
     }
 
+    /// Signal of each input.
+    pub fn inputs(&self) -> &[u32] {
+        &self.record[HEAD..HEAD + self.inputs]
+    }
+
+    /// Its block of states, rates, memory and history.
+    pub fn block(&self) -> Range<usize> {
+        let begin = self.record[STATES] as usize;
+        begin..begin + self.record[BLOCK] as usize
+    }
+
     /// Where its outputs begin.
     pub fn output_offset(&self) -> usize {
         self.outputs.start
@@ -195,48 +286,6 @@ impl Wiring {
             && self.inputs == shape.inputs
             && self.outputs.end.saturating_sub(self.outputs.start) >= shape.outputs
             && block >= 2 * shape.states + shape.memory
-    }
-}
-
-/// A state that components are stepped in: its arrays, and the time.
-///
-/// Made anew for every phase of a step; nothing else looks at the state while it lives.
-pub struct Arena<'a, T> {
-    bonds: *mut T,
-    signals: *mut T,
-    states: *mut T,
-    /// How long the arrays are.
-    size: Reach,
-    viscosity: &'a [T],
-    faults: &'a mut Faults,
-    clock: Clock,
-}
-
-impl<'a, T: Num> Arena<'a, T> {
-    /// Opens a state at a time.
-    #[inline(always)]
-    pub fn new(state: &'a mut State<T>, clock: &Clock) -> Self {
-        Self {
-            bonds: state.bonds.as_mut_ptr().cast(),
-            signals: state.signals.as_mut_ptr(),
-            states: state.states.as_mut_ptr(),
-            size: Reach {
-                bonds: state.bonds.len(),
-                signals: state.signals.len(),
-                states: state.states.len(),
-            },
-            viscosity: &state.viscosity,
-            faults: &mut state.faults,
-            clock: *clock,
-        }
-    }
-
-    /// A signal.
-    #[inline]
-    pub fn signal(&self, index: usize) -> T {
-        assert!(index < self.size.signals);
-        // SAFETY: there are so many signals.
-        unsafe { *self.signals.add(index) }
     }
 }
 
@@ -275,44 +324,325 @@ impl<M: Declared, T: Num> Members<M, T> {
         &self.constants
     }
 
-    /// Steps some members, those that there are. Not by a closure: what the compiler does not inline
-    /// into this loop is not compiled for the instructions of its caller.
-    #[inline(always)]
-    pub(crate) fn step(&self, members: Range<usize>, arena: &mut Arena<'_, T>)
+    /// Some members, those that there are, as the step loop calls them.
+    pub(crate) fn kernel(&self, members: Range<usize>) -> Kernel<'_, T>
     where
         M: Physics,
     {
-        assert!(self.reach.is_within(arena.size), "a state of another plan");
-        let shape = ShapeOf::<M>::SHAPE;
-        for index in members.start..members.end.min(self.constants.len()) {
-            // SAFETY: `push` has added constants, a record of this shape and its begin for each
-            // index below the length. The reach of all records lies within the arrays that the
-            // arena's pointers belong to, and the arena stays borrowed as long as the step lives.
-            unsafe {
-                let (begin, ports) = if shape.takes_many {
-                    let begin = *self.begins.get_unchecked(index);
-                    let end = *self.begins.get_unchecked(index + 1);
-                    (begin, end - begin - HEAD - shape.inputs)
-                } else {
-                    (index * shape.stride(), shape.ports)
-                };
-                let record = self.records.as_ptr().add(begin);
-                let io = &mut Step {
-                    bonds: arena.bonds,
-                    signals: arena.signals,
-                    outputs: arena.signals.add(*record.add(OUTPUTS) as usize),
-                    states: arena.states.add(*record.add(STATES) as usize),
-                    record,
-                    viscosity: arena.viscosity,
-                    port_count: ports,
-                    shape,
-                    faults: arena.faults,
-                    time: arena.clock.time,
-                    dt: arena.clock.dt,
-                    tick: arena.clock.tick,
-                };
-                M::step(self.constants.get_unchecked(index), io);
+        let end = members.end.min(self.constants.len());
+        let begin = members.start.min(end);
+        Kernel {
+            call: Call {
+                run: if begin < end { best::<M, T>() } else { nothing },
+                constants: self.constants[begin..].as_ptr().cast(),
+                records: self.records[self.begins[begin]..].as_ptr(),
+                count: end - begin,
+            },
+            reach: self.reach,
+            gates: &[],
+            group: PhantomData,
+        }
+    }
+
+    /// Steps all members. Not by a closure: what the compiler does not inline into this is not
+    /// compiled for the instructions of its caller.
+    #[inline(always)]
+    pub(crate) fn step(&self, state: &mut State<T>, clock: &Clock)
+    where
+        M: Physics,
+    {
+        assert!(self.reach.is_within(state), "a state of another plan");
+        let (constants, records) = (self.constants.as_ptr(), self.records.as_ptr());
+        if !self.constants.is_empty() {
+            // SAFETY: `push` has added constants and a record of this shape for each member, there is
+            // one at least, and the reach of all records lies within the state.
+            unsafe { step_each::<M, T>(constants, records, self.constants.len(), state, clock) }
+        }
+    }
+}
+
+/// Steps members that follow each other.
+///
+/// # Safety
+///
+/// Constants and records are those of `count` members of a group of `M`, at least one, and the reach
+/// of the records lies within the state.
+#[inline(always)]
+unsafe fn step_each<M: Physics, T: Num>(
+    mut constants: *const M::Constants<T>,
+    mut record: *const u32,
+    count: usize,
+    state: &mut State<T>,
+    clock: &Clock,
+) {
+    let shape = ShapeOf::<M>::SHAPE;
+    let bonds: *mut T = state.bonds.as_mut_ptr().cast();
+    let (signals, states) = (state.signals.as_mut_ptr(), state.states.as_mut_ptr());
+    let mut left = count;
+    loop {
+        // SAFETY: the record is of this shape and lies within the arrays, so that outputs and states
+        // begin there; while some are left, constants and record that follow belong to the next
+        // member. The state stays borrowed as long as the step lives.
+        unsafe {
+            let ports = if shape.takes_many { *record.add(PORTS) as usize } else { shape.ports };
+            let io = &mut Step {
+                bonds,
+                signals,
+                outputs: signals.add(*record.add(OUTPUTS) as usize),
+                states: states.add(*record.add(STATES) as usize),
+                record,
+                viscosity: &state.viscosity,
+                port_count: ports,
+                shape,
+                faults: &mut state.faults,
+                time: clock.time,
+                dt: clock.dt,
+                tick: clock.tick,
+            };
+            M::step(&*constants, io);
+            left -= 1;
+            if left == 0 {
+                return;
             }
+            constants = constants.add(1);
+            record = record.add(HEAD + shape.inputs + ports);
+        }
+    }
+}
+
+/// Code that steps members of a group: constants of the first, its record, how many there are.
+type Run<T> = unsafe fn(*const (), *const u32, usize, &mut State<T>, &Clock);
+
+/// Of a group without members.
+fn nothing<T>(_: *const (), _: *const u32, _: usize, _: &mut State<T>, _: &Clock) {}
+
+/// With the plain instructions of the architecture.
+///
+/// # Safety
+///
+/// As [`step_each`].
+unsafe fn plain<M: Physics, T: Num>(
+    constants: *const (),
+    records: *const u32,
+    count: usize,
+    state: &mut State<T>,
+    clock: &Clock,
+) {
+    // SAFETY: what the caller keeps to.
+    unsafe { step_each::<M, T>(constants.cast(), records, count, state, clock) }
+}
+
+/// With instructions that name where the result goes and choose without masks: a number at a time
+/// as before, in a fifth fewer of them.
+///
+/// # Safety
+///
+/// As [`step_each`], on a machine that has AVX2.
+#[cfg(all(feature = "wide", target_arch = "x86_64"))]
+#[target_feature(enable = "avx2")]
+unsafe fn with_avx2<M: Physics, T: Num>(
+    constants: *const (),
+    records: *const u32,
+    count: usize,
+    state: &mut State<T>,
+    clock: &Clock,
+) {
+    // SAFETY: what the caller keeps to.
+    unsafe { step_each::<M, T>(constants.cast(), records, count, state, clock) }
+}
+
+/// The best code for this machine.
+fn best<M: Physics, T: Num>() -> Run<T> {
+    #[cfg(all(feature = "wide", target_arch = "x86_64"))]
+    if std::arch::is_x86_feature_detected!("avx2") {
+        return with_avx2::<M, T>;
+    }
+    plain::<M, T>
+}
+
+/// A call of the step loop.
+#[derive(Clone, Copy)]
+struct Call<T> {
+    run: Run<T>,
+    constants: *const (),
+    records: *const u32,
+    count: usize,
+}
+
+// SAFETY: it only reads what it points at, which is that of a group; groups are `Send + Sync`.
+unsafe impl<T> Send for Call<T> {}
+// SAFETY: as above.
+unsafe impl<T> Sync for Call<T> {}
+
+/// Members of a group as the step loop calls them.
+pub struct Kernel<'g, T> {
+    call: Call<T>,
+    reach: Reach,
+    /// Signals that must be positive.
+    gates: &'g [u32],
+    group: PhantomData<&'g ()>,
+}
+
+impl<'g, T: Num> Kernel<'g, T> {
+    /// The same, only while signals are positive.
+    pub fn gated(self, gates: &'g [u32]) -> Self {
+        Self { gates, ..self }
+    }
+
+    /// Steps them.
+    ///
+    /// # Panics
+    ///
+    /// When the state is that of another plan.
+    pub fn run(&self, state: &mut State<T>, clock: &Clock) {
+        assert!(self.reach.is_within(state), "a state of another plan");
+        if are_open(self.gates, state) {
+            let Call { run, constants, records, count } = self.call;
+            // SAFETY: made by `Members::kernel` from members of a group that stays borrowed; the
+            // code is what this machine has; the reach was just found to lie within the state.
+            unsafe { run(constants, records, count, state, clock) }
+        }
+    }
+}
+
+/// Whether all of these signals are positive.
+fn are_open<T: Num>(gates: &[u32], state: &State<T>) -> bool {
+    gates.iter().all(|&gate| state.signals[gate as usize].first() > 0.0)
+}
+
+/// Groups that are stepped one after the other, as the step loop calls them.
+pub struct Phase<T: Num> {
+    groups: Vec<Box<dyn Group<T>>>,
+    /// One for each group.
+    calls: Vec<Call<T>>,
+    /// Signals that must be positive, for each group; none where nothing is gated.
+    gates: Vec<Box<[u32]>>,
+    /// How far all of them look.
+    reach: Reach,
+}
+
+impl<T: Num> Default for Phase<T> {
+    fn default() -> Self {
+        Self::from(Vec::new())
+    }
+}
+
+impl<T: Num> From<Vec<Box<dyn Group<T>>>> for Phase<T> {
+    fn from(groups: Vec<Box<dyn Group<T>>>) -> Self {
+        let kernels = || groups.iter().map(|group| group.kernel(0..usize::MAX));
+        let calls = kernels().map(|kernel| kernel.call).collect();
+        let reach = kernels().fold(Reach::default(), |reach, kernel| reach.and(kernel.reach));
+        let gates = match kernels().any(|kernel| !kernel.gates.is_empty()) {
+            true => kernels().map(|kernel| kernel.gates.into()).collect(),
+            false => Vec::new(),
+        };
+        // The calls outlive the borrow of the groups, which stay in their boxes and unchanged for as
+        // long as the calls live.
+        Self { calls, gates, reach, groups }
+    }
+}
+
+impl<T: Num> Deref for Phase<T> {
+    type Target = [Box<dyn Group<T>>];
+    fn deref(&self) -> &Self::Target {
+        &self.groups
+    }
+}
+
+impl<'p, T: Num> IntoIterator for &'p Phase<T> {
+    type Item = &'p Box<dyn Group<T>>;
+    type IntoIter = std::slice::Iter<'p, Box<dyn Group<T>>>;
+    fn into_iter(self) -> Self::IntoIter {
+        self.groups.iter()
+    }
+}
+
+impl<T: Num> Phase<T> {
+    /// All groups.
+    #[inline(always)]
+    pub fn all(&self) -> Part<'_, T> {
+        let Self { groups, calls, gates, reach } = self;
+        Part { groups, calls, gates, reach: *reach }
+    }
+    /// The first so many groups, and the rest.
+    pub fn split_at(&self, first: usize) -> (Part<'_, T>, Part<'_, T>) {
+        let groups = self.groups.split_at(first);
+        let calls = self.calls.split_at(first);
+        let gates = self.gates.split_at(first.min(self.gates.len()));
+        let reach = self.reach;
+        (
+            Part { groups: groups.0, calls: calls.0, gates: gates.0, reach },
+            Part { groups: groups.1, calls: calls.1, gates: gates.1, reach },
+        )
+    }
+}
+
+/// Some groups of a phase that follow each other.
+#[derive(Clone, Copy)]
+pub struct Part<'p, T: Num> {
+    groups: &'p [Box<dyn Group<T>>],
+    calls: &'p [Call<T>],
+    gates: &'p [Box<[u32]>],
+    reach: Reach,
+}
+
+impl<'p, T: Num> Part<'p, T> {
+    /// The groups.
+    pub fn groups(&self) -> &'p [Box<dyn Group<T>>] {
+        self.groups
+    }
+    /// True when there are none.
+    pub fn is_empty(&self) -> bool {
+        self.groups.is_empty()
+    }
+    /// Steps all of them.
+    ///
+    /// # Panics
+    ///
+    /// When the state is that of another plan.
+    #[inline(always)]
+    pub fn step(&self, state: &mut State<T>, clock: &Clock) {
+        assert!(self.reach.is_within(state), "a state of another plan");
+        // SAFETY: the calls of a phase come from the kernels of the groups it owns, and live as long
+        // as the phase; the reach of all of them was just found to lie within the state.
+        unsafe {
+            match self.gates {
+                [] => run_all(self.calls, state, clock),
+                gates => run_open(self.calls, gates, state, clock),
+            }
+        }
+    }
+}
+
+/// Makes calls one after the other. A function of its own, so that nothing else takes registers.
+///
+/// # Safety
+///
+/// What they point at is there, and their reach lies within the state.
+#[inline(never)]
+unsafe fn run_all<T>(calls: &[Call<T>], state: &mut State<T>, clock: &Clock) {
+    for call in calls {
+        // SAFETY: what the caller keeps to.
+        unsafe { (call.run)(call.constants, call.records, call.count, state, clock) }
+    }
+}
+
+/// Makes those whose gates are open.
+///
+/// # Safety
+///
+/// As [`run_all`].
+#[inline(never)]
+unsafe fn run_open<T: Num>(
+    calls: &[Call<T>],
+    gates: &[Box<[u32]>],
+    state: &mut State<T>,
+    clock: &Clock,
+) {
+    for (call, gates) in calls.iter().zip(gates) {
+        if are_open(gates, state) {
+            // SAFETY: what the caller keeps to.
+            unsafe { (call.run)(call.constants, call.records, call.count, state, clock) }
         }
     }
 }
@@ -329,26 +659,26 @@ pub fn view<'a, M: Declared, T: Num>(
 ) -> Step<'a, T> {
     let shape = ShapeOf::<M>::SHAPE;
     assert!(wiring.fits(shape), "the wiring of another type");
-    let arena = Arena::new(state, &clock);
-    assert!(wiring.reach.is_within(arena.size), "a state of another plan");
+    assert!(wiring.reach.is_within(state), "a state of another plan");
+    let signals = state.signals.as_mut_ptr();
     // SAFETY: the record is of this shape and its reach lies within the arrays, as was just found;
     // the state stays borrowed as long as the step lives.
     let (outputs, states) = unsafe {
         (
-            arena.signals.add(wiring.record[OUTPUTS] as usize),
-            arena.states.add(wiring.record[STATES] as usize),
+            signals.add(wiring.record[OUTPUTS] as usize),
+            state.states.as_mut_ptr().add(wiring.record[STATES] as usize),
         )
     };
     Step {
-        bonds: arena.bonds,
-        signals: arena.signals,
+        bonds: state.bonds.as_mut_ptr().cast(),
+        signals,
         outputs,
         states,
         record: wiring.record.as_ptr(),
-        viscosity: arena.viscosity,
+        viscosity: &state.viscosity,
         port_count: wiring.record.len() - HEAD - shape.inputs,
         shape,
-        faults: arena.faults,
+        faults: &mut state.faults,
         time: clock.time,
         dt: clock.dt,
         tick: clock.tick,
@@ -702,10 +1032,9 @@ mod tests {
 
     #[test]
     fn members_see_their_own_numbers_and_no_others() {
-        use crate::component::Group;
         let (group, mut state) = (pair(), state(3));
         let group: &dyn Group<f64> = &group;
-        group.step(&mut Arena::new(&mut state, &CLOCK));
+        group.step(&mut state, &CLOCK);
         assert_eq!(state.signals, [2.0, 3.0, 8.0, 6.0]);
         assert_eq!(state.states, [8.0, 0.0, 8.0, 6.0, 0.0, 6.0]);
         assert_eq!([0, 1, 2].map(|i| state.bonds[i].flow), [2.0, 6.0, 8.0]);
@@ -719,10 +1048,40 @@ mod tests {
     #[test]
     #[should_panic(expected = "a state of another plan")]
     fn a_state_that_is_too_small_is_refused() {
-        use crate::component::Group;
         let group = pair();
         let group: &dyn Group<f64> = &group;
-        group.step(&mut Arena::new(&mut state(2), &CLOCK));
+        group.step(&mut state(2), &CLOCK);
+    }
+
+    #[test]
+    fn a_phase_steps_its_groups_in_order_and_those_whose_gates_are_open() {
+        use crate::component::Gated;
+        let groups = || -> Vec<Box<dyn Group<f64>>> {
+            let gated = Gated { group: Box::new(pair()), gates: [1].into() };
+            vec![Box::new(pair()), Box::new(gated)]
+        };
+        let phase = Phase::from(groups());
+        for (gate, times) in [(3.0, 2), (0.0, 1)] {
+            let (mut whole, mut apart, mut by_hand) = (state(3), state(3), state(3));
+            for state in [&mut whole, &mut apart, &mut by_hand] {
+                state.signals[1] = gate;
+            }
+            phase.all().step(&mut whole, &CLOCK);
+            let (first, rest) = phase.split_at(1);
+            first.step(&mut apart, &CLOCK);
+            rest.step(&mut apart, &CLOCK);
+            (0..times).for_each(|_| phase[0].step(&mut by_hand, &CLOCK));
+            assert_eq!(whole.states, by_hand.states);
+            assert_eq!(apart.states, by_hand.states);
+        }
+    }
+
+    #[test]
+    #[should_panic(expected = "a state of another plan")]
+    fn a_phase_refuses_a_state_that_is_too_small() {
+        Phase::from(vec![Box::new(pair()) as Box<dyn Group<f64>>])
+            .all()
+            .step(&mut state(2), &CLOCK);
     }
 
     #[test]

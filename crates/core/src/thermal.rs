@@ -52,6 +52,12 @@ const LEAST_VOLUME: f64 = 1e-6;
 impl Thermal {
     /// Carries temperature along for one step.
     pub fn step(&self, state: &mut State<f64>, dt: f64) {
+        self.pass(state);
+        self.mix(state, dt);
+    }
+
+    /// What flows through components leaves with another temperature.
+    pub fn pass(&self, state: &mut State<f64>) {
         for passage in &self.passages {
             let fluid = &self.fluids[passage.fluid as usize];
             let (mut entering, mut warmth, mut power) = (0.0, 0.0, 0.0);
@@ -77,6 +83,10 @@ impl Thermal {
                 state.delivered_temperature[b as usize] = leaving;
             }
         }
+    }
+
+    /// Stores mix what was delivered to them in a step.
+    pub fn mix(&self, state: &mut State<f64>, dt: f64) {
         for (pool, volume) in self.pools.iter().zip(&self.volumes) {
             let fluid = &self.fluids[pool.fluid as usize];
             let Some(&first) = pool.bonds.first() else {

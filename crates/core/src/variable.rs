@@ -175,7 +175,7 @@ impl Ladder {
         let (old, new) = (&self.plans[from], &self.plans[to]);
         tally.change_step(old, state, old.step, new.step);
         for (old, new) in self.plans[from].rates.iter().zip(&self.plans[to].rates) {
-            for (old, new) in old.c.iter().zip(&new.c) {
+            for (old, new) in old.c.iter().zip(new.c.iter()) {
                 old.change_step(new.as_ref(), state);
             }
         }

@@ -283,13 +283,16 @@ impl Variables {
     /// The first effort variable of a domain is what "pressure" of a component without a port
     /// means to most users: names close to an unknown one.
     pub fn suggestions(&self, name: &str) -> Vec<String> {
+        // Models of Hopsan too are asked for in the spelling of circuits.
+        let dotted = || {
+            let dots = name.rmatch_indices('.').map(|(dot, _)| &name[..dot]);
+            dots.chain([name]).find_map(|component| self.by_name.get(component).copied())
+        };
         let component = match self.convention {
-            Convention::Fluxline => name
-                .rmatch_indices('.')
-                .find_map(|(dot, _)| self.by_name.get(&name[..dot]).copied()),
+            Convention::Fluxline => dotted(),
             Convention::Hopsan => {
                 let component = name.split('#').next().unwrap_or(name).replace('$', ".");
-                self.by_name.get(&component).copied()
+                self.by_name.get(&component).copied().or_else(dotted)
             }
         };
         match component {

@@ -97,6 +97,7 @@ const GROUPS: &[(&str, &str)] = &[
     ("F13", "Imported models"),
     ("F14", "Studies"),
     ("F15", "Circuits in parts"),
+    ("F17", "Responses and sensitivity"),
     ("W01", "Warnings"),
     ("W13", "Warnings on imported models"),
 ];
@@ -684,6 +685,45 @@ codes! {
         means: "A file that says which component runs in which part leaves some out, names others, or gives parts that do not exist.",
         cause: "The circuit was changed after it was partitioned, or the file was edited by hand.",
         cure: "Partition the circuit again with `fluxline partition`.",
+    }
+
+    BadCosts "F1502" Error {
+        title: "file of costs is wrong",
+        means: "A file that says what a step of each component type costs, and what exchange between parts costs, cannot be used.",
+        cause: "It was edited by hand: a time without a unit, a missing section, or a type that the circuit has and the file does not.",
+        cure: "Leave `--costs` out to measure this machine, and begin from the file that is then kept.",
+    }
+
+    BadGroup "F1503" Error {
+        title: "group without components",
+        means: "A group of components that should stay together names none, or only one, of the circuit.",
+        cause: "A name is misspelled, or lacks the name of the sub-circuit before it.",
+        cure: "Give names or patterns of at least two components, separated by commas: `--groups \"pump, relief*\"`.",
+    }
+
+    NoSuchInput "F1701" Error {
+        title: "signal cannot be added there",
+        means: "A frequency response begins at an input of a component, or at an output that inputs are connected to. The name is neither.",
+        cause: "A misspelled name, or a variable that is computed, such as a pressure.",
+        cure: "Name an input such as valve.signal, or the output of a source such as reference.out.",
+    }
+    NoLinearisation "F1702" Error {
+        title: "circuit cannot be linearised",
+        means: "At this operating point the step of the circuit has no finite derivative, or the circuit is too large for it.",
+        cause: "A jump or an infinite slope exactly at the point, or lines with very many steps of delay.",
+        cure: "Look at another point (`--at TIME`), or measure the response by simulation (`--measure multisine`).",
+    }
+    NoSpectrum "F1703" Error {
+        title: "no spectrum of these values",
+        means: "The frequencies, the segment or the samples that were asked for do not make a spectrum.",
+        cause: "Too few samples, a frequency above half the sampling rate, or a range that is empty.",
+        cure: "Take lower frequencies or a smaller step; record more samples.",
+    }
+    NoDerivative "F1704" Error {
+        title: "no exact derivative of a run",
+        means: "Derivatives go through a run only where its numbers are smooth functions of the parameters.",
+        cause: "A parameter that is zero or that changes the number of steps of a delay, or oil that carries temperature.",
+        cure: "Compare runs: `--method differences`.",
     }
 
     UnusedParameter "W0101" Warning {

@@ -49,12 +49,7 @@ impl FirstOrder {
         u: T,
         (low, high): (T, T),
     ) -> T {
-        let dt = io.dt;
-        let (old_u, old_y) = (io.memory(self.0), io.memory(self.0 + 1));
-        let y = (a[0] * dt + a[1] * 2.0).recip()
-            * ((b[0] * dt + b[1] * 2.0) * u + (b[0] * dt - b[1] * 2.0) * old_u
-                - (a[0] * dt - a[1] * 2.0) * old_y);
-        let y = limit(y, low, high);
+        let y = limit(self.next(io, b, a, u), low, high);
         self.start(io, u, y);
         y
     }
@@ -62,7 +57,18 @@ impl FirstOrder {
     /// The same without limits.
     #[inline(always)]
     pub fn free<T: Num>(self, io: &mut Step<'_, T>, b: [T; 2], a: [T; 2], u: T) -> T {
-        self.step(io, b, a, u, (T::of(-UNLIMITED), T::of(UNLIMITED)))
+        let y = self.next(io, b, a, u);
+        self.start(io, u, y);
+        y
+    }
+
+    #[inline(always)]
+    fn next<T: Num>(self, io: &Step<'_, T>, b: [T; 2], a: [T; 2], u: T) -> T {
+        let dt = io.dt;
+        let (old_u, old_y) = (io.memory(self.0), io.memory(self.0 + 1));
+        (a[0] * dt + a[1] * 2.0).recip()
+            * ((b[0] * dt + b[1] * 2.0) * u + (b[0] * dt - b[1] * 2.0) * old_u
+                - (a[0] * dt - a[1] * 2.0) * old_y)
     }
 }
 
@@ -99,32 +105,24 @@ impl SecondOrder {
         u: T,
         (low, high): (T, T),
     ) -> T {
-        // A body's path over millions of steps is a double sum of rounding errors: the order of
-        // operations is Hopsan's too.
-        let t = io.dt;
-        let bilinear = |k: [T; 3]| {
-            let (constant, linear, square) = (k[0] * t * t, k[1] * 2.0 * t, k[2] * 4.0);
-            [
-                constant + linear + square,
-                k[0] * 2.0 * t * t - k[2] * 8.0,
-                constant - linear + square,
-            ]
-        };
-        self.advance(io, bilinear(b), bilinear(a), u, (low, high))
+        let [b, a] = [b, a].map(|k| Self::bilinear(k, io.dt));
+        self.advance(io, b, a, u, |y| limit(y, low, high))
+    }
+
+    /// A₀, A₁, A₂. A body's path over millions of steps is a double sum of rounding errors: the order
+    /// of operations is Hopsan's too.
+    #[inline(always)]
+    fn bilinear<T: Num>(k: [T; 3], t: f64) -> [T; 3] {
+        let (constant, linear, square) = (k[0] * t * t, k[1] * 2.0 * t, k[2] * 4.0);
+        [constant + linear + square, k[0] * 2.0 * t * t - k[2] * 8.0, constant - linear + square]
     }
 
     /// 1/(a₂·s² + a₁·s + a₀) without limits, in the same order of operations.
     #[inline(always)]
     pub fn under<T: Num>(self, io: &mut Step<'_, T>, a: [T; 3], u: T) -> T {
         let t = io.dt;
-        let (constant, linear, square) = (a[0] * t * t, a[1] * 2.0 * t, a[2] * 4.0);
-        let a = [
-            constant + linear + square,
-            a[0] * 2.0 * t * t - a[2] * 8.0,
-            constant - linear + square,
-        ];
-        let b = [t * t, 2.0 * t * t, t * t].map(T::of);
-        self.advance(io, b, a, u, (T::of(-UNLIMITED), T::of(UNLIMITED)))
+        let b = [T::of(t * t), T::of(2.0 * t * t), T::of(t * t)];
+        self.advance(io, b, Self::bilinear(a, t), u, |y| y)
     }
 
     #[inline(always)]
@@ -134,11 +132,11 @@ impl SecondOrder {
         b: [T; 3],
         a: [T; 3],
         u: T,
-        (low, high): (T, T),
+        hold: impl FnOnce(T) -> T,
     ) -> T {
         let [u1, u2, y1, y2] = std::array::from_fn(|i| io.memory(self.0 + i));
         let y = a[0].recip() * (b[0] * u + b[1] * u1 + b[2] * u2 - a[1] * y1 - a[2] * y2);
-        let y = limit(y, low, high);
+        let y = hold(y);
         for (i, value) in [u, u1, y, y1].into_iter().enumerate() {
             io.set_memory(self.0 + i, value);
         }
@@ -148,7 +146,8 @@ impl SecondOrder {
     /// The same without limits.
     #[inline(always)]
     pub fn free<T: Num>(self, io: &mut Step<'_, T>, b: [T; 3], a: [T; 3], u: T) -> T {
-        self.step(io, b, a, u, (T::of(-UNLIMITED), T::of(UNLIMITED)))
+        let [b, a] = [b, a].map(|k| Self::bilinear(k, io.dt));
+        self.advance(io, b, a, u, |y| y)
     }
 }
 
@@ -240,16 +239,17 @@ pub fn turbulent<T: Num>(conductance: T, from: End<T>, to: End<T>) -> T {
 /// Flows of a component with Hopsan's rule for cavitation: all flows are computed; where a pressure
 /// would be negative the end has run dry (c = Z = 0), and all flows are computed once more.
 ///
-/// `flows` gives the flow out of the component at each port. Writes flows and pressures; with
-/// `clip`, pressures below 0 become 0.
+/// `flows` gives the flow out of the component at each port; it owns what it needs (`move`), which
+/// then need not be kept in memory for the rare case. Writes flows and pressures; with `clip`,
+/// pressures below 0 become 0.
 #[inline(always)]
 pub fn with_cavitation<T: Num, const N: usize>(
     io: &mut Step<'_, T>,
     ports: [usize; N],
     clip: bool,
-    flows: impl Fn([End<T>; N]) -> [T; N],
+    flows: impl Fn([End<T>; N]) -> [T; N] + Copy,
 ) {
-    with_cavitation_in_two_ways(io, ports, clip, &flows, &flows);
+    with_cavitation_in_two_ways(io, ports, clip, flows, flows);
 }
 
 /// The same for a component that computes its flows in another way once an end has run dry.
@@ -268,7 +268,7 @@ pub fn with_cavitation_in_two_ways<T: Num, const N: usize>(
     if let Some(any) = any
         && any.any()
     {
-        (ends, q) = once_dry(ends, q, dry, any, &flows_when_dry);
+        (ends, q) = once_dry(ends, q, dry, any, flows_when_dry);
     }
     for i in 0..N {
         let p = ends[i].effort(q[i]);
@@ -287,7 +287,7 @@ fn once_dry<T: Num, const N: usize>(
     q: [T; N],
     dry: [T::Mask; N],
     any: T::Mask,
-    flows: &impl Fn([End<T>; N]) -> [T; N],
+    flows: impl FnOnce([End<T>; N]) -> [T; N],
 ) -> ([End<T>; N], [T; N]) {
     let ends = std::array::from_fn(|i| ends[i].dry_where(dry[i]));
     let again = flows(ends);

@@ -6,7 +6,6 @@ use fluxline_core::domain::Domain;
 use fluxline_core::fluid::Fluid;
 use fluxline_core::settings::FluidSettings;
 use fluxline_core::state::{Bond, State};
-use fluxline_core::step::Arena;
 use fluxline_core::table::Table;
 use fluxline_core::values::{Rule, Rules, default_settings};
 use fluxline_library::registry;
@@ -456,7 +455,7 @@ impl Alone {
             };
         }
         let clock = Clock { time: tick as f64 * self.step, dt: self.step, tick };
-        self.group.step(&mut Arena::new(&mut self.state, &clock));
+        self.group.step(&mut self.state, &clock);
         let _ = (self.group.energy(0, &mut self.state), self.group.content(0, &mut self.state));
     }
 

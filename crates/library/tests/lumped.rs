@@ -12,7 +12,6 @@ use fluxline_core::fluid::Fluid;
 use fluxline_core::gradient::Gradient;
 use fluxline_core::lumped::{Evaluate, Lumped};
 use fluxline_core::state::{Bond, State};
-use fluxline_core::step::Arena;
 use fluxline_core::table::Table;
 use fluxline_core::testing::Noise;
 use fluxline_core::values::{Rule, Rules};
@@ -927,7 +926,7 @@ fn steps_and_laws(short: f64) -> Vec<(String, f64, f64)> {
             let memory = 2 * d.states.len();
             point.memory.copy_from_slice(&alone.state.states[memory..memory + d.memory.len()]);
             let clock = Clock { time: short, dt: alone.step, tick: 1 };
-            alone.group.step(&mut Arena::new(&mut alone.state, &clock));
+            alone.group.step(&mut alone.state, &clock);
             let bonds = &alone.state.bonds;
             // Dry friction is for the body to solve; at oil the number means something else.
             let dry = |i: usize, b: &Bond<f64>| {

@@ -38,7 +38,7 @@ where
     let begin = Instant::now();
     let plans: Vec<Plan> = (0..N)
         .map(|i| {
-            let set = Override::parse(&name.replace('#', &format!("{}", 1.0 + 0.01 * i as f64)));
+            let set = Override::parse(&name.replace('@', &format!("{}", 1.0 + 0.01 * i as f64)));
             plan(file, registry, &[set])
         })
         .collect();

@@ -644,6 +644,13 @@ impl Reader {
             self.push(problem.at(low_at, "begins here").also(high_at, "ends here"));
             return None;
         };
+        const MOST: i64 = 1_000_000;
+        if first.abs().max(last.abs()) > MOST {
+            let message = format!("the whole numbers of `{name}` go beyond {MOST}");
+            let problem = Diagnostic::error(Code::OutOfRange, message);
+            self.push(problem.at(low_at, "from here").also(high_at, "to here"));
+            return None;
+        }
         Some((Variable::Integer { low: first, high: last, unit: one }, low.dimension, unit))
     }
 
@@ -932,6 +939,35 @@ mod tests {
         assert!(study.objectives[0].is_most && study.objectives[0].weight == 2.0);
         assert_eq!((study.seed, study.evaluations), (3, 500));
         assert_eq!(study.method.method.name, "genetic");
+    }
+
+    proptest::proptest! {
+        /// No text makes the reader panic: pieces of a study, torn out and put together again.
+        #[test]
+        fn any_text_is_read_or_refused(
+            cuts in proptest::collection::vec((0usize..400, 0usize..60, 0usize..400), 1..6),
+            number in proptest::prelude::any::<f64>(),
+        ) {
+            let mut text = format!(
+                "{GOOD}integer = true\nstart = {number:?}\n[[variable]]\nname = \"a.b\"\nvalues = [\"1 mm\", {number:?}]\n\
+                 [[objective]]\nmetric = \"max(a)\"\nscale = \"2 bar\"\n[[constraint]]\nkeep = \"max(a) <= {number:?}\"\n\
+                 [method]\nname = \"genetic\"\nmembers = 9\n[[signal]]\ncolumn = \"p\"\nshift = \"1 s\"\n[fit]\nto = \"1 s\"\n"
+            );
+            for (from, length, to) in cuts {
+                let from = text.floor_char_boundary(from.min(text.len()));
+                let end = text.floor_char_boundary((from + length).min(text.len()));
+                let piece: String = text.drain(from..end).collect();
+                let to = text.floor_char_boundary(to.min(text.len()));
+                text.insert_str(to, &piece);
+            }
+            for kind in [Kind::Optimise, Kind::Identify] {
+                let mut sources = SourceMap::new();
+                let source = sources.add("study.toml", text.as_str());
+                let (study, problems) = parse(&text, source, Path::new(""), kind);
+                assert!(study.is_some() != problems.has_errors());
+                problems.render(&sources, false, 100);
+            }
+        }
     }
 
     #[test]

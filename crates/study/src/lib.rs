@@ -13,5 +13,6 @@ pub mod journal;
 pub mod metric;
 pub mod random;
 pub mod search;
+pub mod sensitivity;
 pub mod sobol;
 pub mod vary;

@@ -174,6 +174,16 @@ pub struct Metric {
     functions: Vec<(Function, Dimension)>,
 }
 
+impl Metric {
+    /// Whether it changes smoothly with what a run does: times that are counted in steps jump.
+    pub fn is_smooth(&self) -> bool {
+        let jumps = |function: &Function| {
+            matches!(function, Function::Settling { .. } | Function::Rise { .. })
+        };
+        !self.functions.iter().any(|(function, _)| jumps(function))
+    }
+}
+
 /// The metrics of a study.
 #[derive(Clone, Debug, Default)]
 pub struct Metrics {

@@ -325,3 +325,121 @@ fn variants_that_differ_in_more_than_numbers_are_run_too() {
         assert!((integral - (1.0 - variant[0])).abs() < 2e-3, "{integral} {variant:?}");
     }
 }
+
+/// A pulsating pump, a volume, an orifice and a line with delay: smooth where nothing reverses.
+const SMOOTH: &str = r#"
+[run]
+stop = "0.3 s"
+step = "0.5 ms"
+start_pressure = "30 bar"
+[components.pump]
+type = "hydraulic.flow_source"
+flow = "12 l/min"
+[components.first]
+type = "hydraulic.orifice"
+diameter = "2.2 mm"
+[components.second]
+type = "hydraulic.laminar_orifice"
+conductance = "0.3 l/min/bar"
+[components.tank]
+type = "hydraulic.tank"
+[components.push]
+type = "signal.sine"
+amplitude = 0.3
+offset = 1
+frequency = "5 Hz"
+[components.drive]
+type = "signal.gain"
+gain = 0.0002
+[[connect]]
+from = "push.out"
+to = "drive.input"
+[[connect]]
+from = "drive.out"
+to = "pump.flow"
+[[connect]]
+ends = ["pump.outlet", "first.inlet"]
+line = { name = "high", volume = "0.4 l" }
+[[connect]]
+ends = ["first.outlet", "second.inlet"]
+line = { name = "low", length = "1.7 m", bore = "16 mm" }
+[[connect]]
+ends = ["second.outlet", "tank.port"]
+"#;
+
+/// Derivatives against differences of fourth order of whole runs: truncation 1e-4⁴ and rounding
+/// 1e-15/1e-4 are below a part in a million, where the circuit is smooth.
+#[test]
+fn derivatives_through_a_run_equal_central_differences_of_runs() {
+    use fluxline_study::sensitivity::derivatives;
+    let model = Text::new(SMOOTH);
+    let parameters = [
+        ("high.volume", "m^3"),
+        ("first.diameter", "m"),
+        ("second.conductance", "m^3/(s*Pa)"),
+        ("drive.gain", "rad"),
+        ("push.frequency", "1/s"),
+        ("low.bore", "m"),
+        ("push.offset", "rad"),
+        ("push.amplitude", "rad"),
+        ("fluid.density", "kg/m^3"),
+    ];
+    let metrics = [
+        "energy(pump.outlet)",
+        "rms(first.inlet.flow)",
+        "final(second.inlet.pressure)",
+        "rms(pump.outlet.pressure) / mean(first.inlet.flow)",
+        "settling_time(pump.outlet.pressure)",
+    ];
+    let nominal = vec![4e-4, 2.2e-3, 5e-11, 2e-4, 5.0, 16e-3, 1.0, 0.3, 870.0];
+    let named: Vec<Parameter> =
+        parameters.iter().map(|(name, unit)| parameter(name, unit)).collect();
+    let texts: Vec<String> = metrics.iter().map(|m| (*m).to_owned()).collect();
+    let never = std::sync::atomic::AtomicBool::new(false);
+    let found = derivatives(&model, &named, &nominal, &texts, &never)
+        .unwrap_or_else(|refused| panic!("{:?}", refused.problems));
+    let ensemble = ensemble(&model, &parameters, &metrics, std::slice::from_ref(&nominal));
+    let at = |variant: Variant| ensemble.evaluate(&[variant]).remove(0).unwrap().metrics;
+    // The values are those of a plain run.
+    let plain: Vec<u64> = at(nominal.clone()).iter().map(|x| x.to_bits()).collect();
+    let followed: Vec<u64> = found.metrics.iter().map(|x| x.to_bits()).collect();
+    assert_eq!(plain, followed);
+    for (p, (name, _)) in parameters.iter().enumerate() {
+        let step = 2e-4 * nominal[p];
+        let moved = |places: f64| {
+            let mut variant = nominal.clone();
+            variant[p] += places * step;
+            at(variant)
+        };
+        let [a, b, c, d] = [-2.0, -1.0, 1.0, 2.0].map(moved);
+        for (m, metric) in metrics.iter().enumerate() {
+            let Some(exact) = found.slopes[p][m] else {
+                assert_eq!(m, 4, "only times jump");
+                continue;
+            };
+            let difference = (8.0 * (c[m] - b[m]) - (d[m] - a[m])) / (12.0 * step);
+            // Against the size of the metric over that of the parameter, where both nearly vanish.
+            let scale = exact.abs().max(1e-3 * found.metrics[m].abs() / nominal[p]);
+            assert!(
+                (exact - difference).abs() < 1e-6 * scale,
+                "{metric} by {name}: {exact} {difference}"
+            );
+        }
+    }
+}
+
+#[test]
+fn a_parameter_that_changes_a_delay_has_no_exact_derivative() {
+    use fluxline_study::sensitivity::derivatives;
+    let text = SMOOTH.replace("1.7 m", "100 m");
+    let model = Text::new(Box::leak(text.into_boxed_str()));
+    // 100 m are 147 steps and a fraction: a tenth of a percent of length crosses a whole one.
+    let named = [parameter("low.length", "m"), parameter("fluid.density", "kg/m^3")];
+    let never = std::sync::atomic::AtomicBool::new(false);
+    let texts = ["max(pump.outlet.pressure)".to_owned()];
+    let steps = |length: f64| length / (1.6e9f64 / 870.0).sqrt() / 5e-4;
+    let length = 100.0 * steps(100.0).ceil() / steps(100.0) * (1.0 - 1e-5);
+    let refused = derivatives(&model, &named, &[length, 870.0], &texts, &never).unwrap_err();
+    let told = format!("{:?}", refused.problems);
+    assert!(told.contains("delays"), "{told}");
+}

@@ -1,6 +1,7 @@
 //! What each sub-command does.
 
 mod bench;
+mod bode;
 mod check;
 mod compare;
 mod compare_solvers;
@@ -8,13 +9,17 @@ mod convert;
 mod describe;
 mod explain;
 mod export;
+mod generate;
 mod identify;
 mod list;
 mod new;
 mod optimise;
+mod partition;
 mod plot;
 mod reproduce;
 mod run;
+mod sensitivity;
+mod spectrum;
 mod stiffness;
 mod study;
 mod sweep;
@@ -51,8 +56,13 @@ pub fn main() -> ExitCode {
         Command::Bench(args) => bench::run(&console, &args),
         Command::Sweep(args) => sweep::run(&console, &args),
         Command::Export(args) => export::run(&console, &args),
+        Command::Partition(args) => partition::run(&console, &args),
+        Command::Generate(args) => generate::run(&console, &args),
         Command::Optimise(args) => optimise::run(&console, &args),
         Command::Identify(args) => identify::run(&console, &args),
+        Command::Sensitivity(args) => sensitivity::run(&console, &args),
+        Command::Bode(args) => bode::run(&console, &args),
+        Command::Spectrum(args) => spectrum::run(&console, &args),
         Command::Reproduce(args) => reproduce::run(&console, &args),
     };
     ExitCode::from(code)

@@ -62,7 +62,7 @@ fn default_output(result: &Path) -> PathBuf {
 }
 
 /// Columns that the names and patterns ask for.
-fn choose(table: &ResultTable, wanted: &[String]) -> Result<Vec<usize>, Diagnostics> {
+pub(super) fn choose(table: &ResultTable, wanted: &[String]) -> Result<Vec<usize>, Diagnostics> {
     let mut problems = Diagnostics::new();
     let mut chosen: Vec<usize> = Vec::new();
     for text in wanted {
@@ -105,7 +105,7 @@ fn suggest(problem: Diagnostic, text: &str, names: Vec<&str>) -> Diagnostic {
 
 /// The SI unit of a variable of a result file, by the last part of its name; `None` where types
 /// differ on it.
-fn unit_of(name: &str, registry: &Registry) -> Option<&'static str> {
+pub(super) fn unit_of(name: &str, registry: &Registry) -> Option<&'static str> {
     let (owner, last) = name.rsplit_once('.')?;
     if owner.contains('.') {
         let at_ports = Domain::ALL.iter().flat_map(|domain| domain.variables());

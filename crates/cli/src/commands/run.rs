@@ -4,6 +4,7 @@ use super::Console;
 use crate::args::Run;
 use crate::display::{counted, rounded};
 use crate::figures::{figures, merged};
+use crate::parallel;
 use crate::report;
 use crate::session::{Completed, Engine, Failure, Recording, Session, Watcher};
 use crate::terminal_plot;
@@ -27,23 +28,101 @@ use std::time::{Duration, Instant};
 const MOST_PLOTS: usize = 2;
 
 pub(super) fn run(console: &Console, args: &Run) -> u8 {
-    let opened = open(args).and_then(|session| match prepare(&session, args) {
+    if args.mpi {
+        return on_ranks(console, args);
+    }
+    match opened(args, |session| parallel::set_up(session, args)) {
+        Ok((session, prepared)) => simulate(console, args, &session, prepared),
+        Err(failure) => refuse(console, args, &failure),
+    }
+}
+
+/// Opens the circuit, cuts it into parts and prepares the run.
+fn opened(
+    args: &Run,
+    cut: impl FnOnce(&mut Session) -> Result<(), Diagnostics>,
+) -> Result<(Session, Prepared), Failure> {
+    let mut session = open(args)?;
+    match cut(&mut session).and_then(|()| prepare(&session, args)) {
         Ok(prepared) => Ok((session, prepared)),
         Err(problems) => {
             let mut all = session.warnings.clone();
             all.absorb(problems);
             Err(Failure { problems: all, sources: session.sources })
         }
-    });
-    match opened {
-        Ok((session, prepared)) => simulate(console, args, &session, prepared),
-        Err(failure) => {
-            if args.json {
-                let name = args.file.display().to_string();
-                console.json(&verdict::refused(&name, &failure.problems, &failure.sources));
+    }
+}
+
+fn refuse(console: &Console, args: &Run, failure: &Failure) -> u8 {
+    if args.json {
+        let name = args.file.display().to_string();
+        console.json(&verdict::refused(&name, &failure.problems, &failure.sources));
+    }
+    console.refuse(failure)
+}
+
+#[cfg(not(feature = "mpi"))]
+fn on_ranks(console: &Console, args: &Run) -> u8 {
+    let message = "this build of Fluxline does not know MPI";
+    let problem = Diagnostic::error(Code::UnknownFormat, message)
+        .help("run on threads: --threads auto")
+        .help("or build with `cargo install fluxline --features mpi`, which needs an MPI library");
+    let failure = Failure { problems: problem.into(), sources: Default::default() };
+    refuse(console, args, &failure)
+}
+
+/// Runs on the ranks of an MPI job: all of them do the same, but only the first writes files and
+/// says anything; of those that cannot begin, the first to say why.
+#[cfg(feature = "mpi")]
+fn on_ranks(console: &Console, args: &Run) -> u8 {
+    use fluxline_parallel::mpi::Ranks;
+    let Some(ranks) = Ranks::join().map(Rc::new) else {
+        let problem = Diagnostic::error(Code::UnknownFormat, "MPI cannot be started")
+            .help("start it with mpirun: mpirun -n 4 fluxline run FILE --mpi");
+        let failure = Failure { problems: problem.into(), sources: Default::default() };
+        return refuse(console, args, &failure);
+    };
+    let is_first = ranks.rank() == 0;
+    let mut own = args.clone();
+    if !is_first {
+        (own.csv, own.parquet, own.save_state) = (None, None, None);
+        (own.report, own.plot, own.quiet) = (None, None, true);
+    }
+    // A panic would let the others wait for ever.
+    let work = std::panic::AssertUnwindSafe(|| {
+        let opened = opened(&own, |session| parallel::set_up_ranks(session, &own, &ranks));
+        let code = opened.as_ref().map_or_else(|failure| failure.problems.exit_code(), |_| 0);
+        let codes = ranks.ask_all(u64::from(code));
+        if let Some(first) = codes.iter().position(|&code| code != 0) {
+            if let (Err(failure), true) = (&opened, ranks.rank() == first) {
+                if !is_first {
+                    console.tell(&format!("on MPI rank {first}:\n"));
+                }
+                refuse(console, args, failure);
             }
-            console.refuse(&failure)
+            return codes[first] as u8;
         }
+        let Ok((session, prepared)) = opened else { return 2 };
+        let known = ranks.ask_all(parallel::print_of(session.plan()));
+        if let Some(other) = known.iter().position(|print| *print != known[0]) {
+            if is_first {
+                let message = format!("MPI rank {other} has read another circuit than rank 0");
+                let problem = Diagnostic::error(Code::BadPartition, message)
+                    .help("give all hosts the same files and the same build");
+                let failure = Failure { problems: problem.into(), sources: Default::default() };
+                refuse(console, args, &failure);
+            }
+            return 2;
+        }
+        if is_first {
+            return simulate(console, args, &session, prepared);
+        }
+        session.run(prepared.chosen, prepared.from, Vec::new(), &mut crate::session::Quiet);
+        0
+    });
+    match std::panic::catch_unwind(work) {
+        Ok(code) => code,
+        Err(_) => ranks.abort(1),
     }
 }
 

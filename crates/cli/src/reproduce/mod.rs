@@ -2,7 +2,9 @@
 
 mod filters;
 mod lumped;
+mod mapping;
 mod mass_spring;
+mod rare_exchange;
 mod relief_line;
 mod study;
 
@@ -137,6 +139,8 @@ pub const CASES: &[Case] = &[
     lumped::run_off::CASE,
     lumped::flow_control_valve::CASE,
     lumped::stiffness::CASE,
+    mapping::CASE,
+    rare_exchange::CASE,
     study::identification_rig::CASE,
     study::servo_tuning::CASE,
 ];

@@ -232,6 +232,7 @@ to = "0.18 s"
 [[signal]]
 column = "pressure"
 variable = "pump.outlet.pressure"
+shift = "5 ms"                   # the data are late
 
 [[variable]]
 name = "orifice.area"
@@ -245,7 +246,7 @@ to = "5 l"
 scale = "log"
 "#;
 
-/// Data of the circuit itself, in other units and at other times: the parameters come back. Where
+/// Data of the circuit itself, in other units, late and at other times: the parameters come back. Where
 /// only the product of two is seen, both are named.
 #[test]
 fn parameters_come_back_from_data_and_those_that_cannot_are_named() {
@@ -269,7 +270,7 @@ fn parameters_come_back_from_data_and_those_that_cannot_are_named() {
     for line in bench.read("run.csv").lines().skip(1) {
         let (time, pressure) = line.split_once(',').unwrap();
         let (time, pressure): (f64, f64) = (time.parse().unwrap(), pressure.parse().unwrap());
-        data.push_str(&format!("{:?},{:?}\n", time * 1e3, pressure / 1e5));
+        data.push_str(&format!("{:?},{:?}\n", time * 1e3 + 5.0, pressure / 1e5));
     }
     std::fs::write(bench.path("measured.csv"), data).unwrap();
     let arguments = ["identify", "study.toml", "--report", "fit.html", "--out", "log.csv"];

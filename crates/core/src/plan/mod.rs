@@ -4,7 +4,9 @@ pub mod junctions;
 pub mod order;
 
 use crate::circuit::{Circuit, Instance, Registry, Source, StartValue};
-use crate::component::{BalanceRole, Environment, Filter, Gated, Prepared, Refusal, Wiring};
+use crate::component::{
+    BalanceRole, Environment, Filter, Gated, Group, Phase, Prepared, Refusal, Wiring,
+};
 use crate::declare::{Causality, Counts, Side, Value};
 use crate::domain::{Domain, Role};
 use crate::engine::{Junction, RateGroup};
@@ -770,8 +772,12 @@ fn assemble(
         volumes: Vec::new(),
     });
     let mut homes: HashMap<GroupKey, usize> = HashMap::new();
+    let mut phases: Vec<[Vec<Box<dyn Group<f64>>>; 3]> =
+        groups.iter().map(|_| Default::default()).collect();
     let mut sequence: Vec<usize> = (0..instances.len()).collect();
-    sequence.sort_by_key(|&i| (order[i], instances[i].declaration().name, i));
+    sequence.sort_by_key(|&i| {
+        (order[i], !prepared[i].begins_early(), instances[i].declaration().name, i)
+    });
     let mut prepared: Vec<Option<Box<dyn Prepared>>> = prepared.into_iter().map(Some).collect();
     for i in sequence {
         let Some(mut ready) = prepared[i].take() else {
@@ -784,9 +790,9 @@ fn assemble(
         let declaration = instance.declaration();
         let (causality, rate) = (declaration.causality, rates[i]);
         let list = match causality {
-            Causality::S => &mut groups[rate].s,
-            Causality::C => &mut groups[rate].c,
-            Causality::Q => &mut groups[rate].q,
+            Causality::S => &mut phases[rate][0],
+            Causality::C => &mut phases[rate][1],
+            Causality::Q => &mut phases[rate][2],
         };
         let gates: Box<[u32]> = instance
             .gates
@@ -893,6 +899,10 @@ fn assemble(
                 Causality::S => {}
             }
         }
+    }
+
+    for (rate, phases) in groups.iter_mut().zip(phases) {
+        [rate.s, rate.c, rate.q] = phases.map(Phase::from);
     }
 
     // Open ends of Q-components: a vent for oil, free for everything else.

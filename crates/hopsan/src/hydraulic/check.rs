@@ -88,8 +88,8 @@ macro_rules! check_valves {
                 let (a, b) = (End::at(io, Self::P1), End::at(io, Self::P2));
                 let conductance = io.input(Self::CONDUCTANCE);
                 let spring = T::zero() $(+ io.input(Self::$spring))?;
-                let is_open = |a: End<T>, b: End<T>| a.wave.gt(b.wave + spring);
-                let flows = |[a, b]: [End<T>; 2]| gated(is_open(a, b), conductance, a, b);
+                let is_open = move |a: End<T>, b: End<T>| a.wave.gt(b.wave + spring);
+                let flows = move |[a, b]: [End<T>; 2]| gated(is_open(a, b), conductance, a, b);
                 with_cavitation_in_two_ways(io, [Self::P1, Self::P2], true, flows, flows);
                 io.set_output(Self::OPENING, one_or_zero(is_open(a, b)));
             }
@@ -138,11 +138,11 @@ impl Physics for CheckValveWithOrifice {
             io,
             [Self::P1, Self::P2],
             true,
-            |[a, b]: [End<T>; 2]| {
+            move |[a, b]: [End<T>; 2]| {
                 let q = turbulent(conductance, a, b);
                 [-q, q]
             },
-            |[a, b]| gated(a.wave.gt(b.wave), conductance, a, b),
+            move |[a, b]| gated(a.wave.gt(b.wave), conductance, a, b),
         );
     }
 }
@@ -226,13 +226,13 @@ macro_rules! piloted_valves {
                 let held = $io.flow(Self::PILOT);
                 let impedance = $io.impedance(Self::PILOT);
                 $io.bond_mut(Self::PILOT).impedance = T::zero();
-                let both = |[p1, p2]: [T; 2]| [p1, p2, held];
+                let both = move |[p1, p2]: [T; 2]| [p1, p2, held];
                 with_cavitation_in_two_ways(
                     $io,
                     [Self::P1, Self::P2, Self::PILOT],
                     true,
-                    |[a, b, _]: [End<T>; 3]| both(gated(is_open, k.conductance, a, b)),
-                    |[a, b, _]| both(gated(a.wave.gt(b.wave), k.conductance, a, b)),
+                    move |[a, b, _]: [End<T>; 3]| both(gated(is_open, k.conductance, a, b)),
+                    move |[a, b, _]| both(gated(a.wave.gt(b.wave), k.conductance, a, b)),
                 );
                 $io.bond_mut(Self::PILOT).impedance = impedance;
                 $io.set_output(Self::OPENING, one_or_zero(is_open));

@@ -2,9 +2,7 @@
 
 use super::chamber::{Chamber, Floor, Piston, equivalent_mass};
 use crate::blocks::{End, FirstOrder, SecondOrder, limit};
-use fluxline_core::component::{
-    BalanceRole, ComponentType, Environment, NoConstants, Physics, Refusal, Step,
-};
+use fluxline_core::component::{BalanceRole, ComponentType, Environment, Physics, Refusal, Step};
 use fluxline_core::number::{Mask, Num};
 use fluxline_core::{Constants, component};
 
@@ -373,14 +371,37 @@ pub struct CylinderMass<T> {
 pub struct Bonds<T> {
     counts: [usize; 4],
     has_stops: bool,
-    numbers: NoConstants<T>,
+    /// No signal drives the piston or its leakage.
+    is_constant: bool,
+    /// Where they are constant: A₁ and A₂,
+    areas: [T; 2],
+    /// V₀₁ and V₀₂,
+    dead_volumes: [T; 2],
+    /// s,
+    stroke: T,
+    /// B,
+    friction: T,
+    /// β,
+    bulk_modulus: T,
+    /// c_l.
+    leakage: T,
 }
 
 impl Bonds<f64> {
     fn new(environment: &Environment, has_stops: bool) -> Self {
         let places = environment.places;
         let counts = std::array::from_fn(|i| places.get(i).copied().unwrap_or(0));
-        Self { counts, has_stops, numbers: NoConstants::new() }
+        Self {
+            counts,
+            has_stops,
+            is_constant: false,
+            areas: [0.0; 2],
+            dead_volumes: [0.0; 2],
+            stroke: 0.0,
+            friction: 0.0,
+            bulk_modulus: 0.0,
+            leakage: 0.0,
+        }
     }
 }
 
@@ -439,8 +460,11 @@ impl<T: Num> TwoChambers<T> {
         let (rod, dt) = (self.rod(), io.dt);
         let (x, v) = (io.displacement(rod), io.flow(rod));
         let [one, two] = self.chambers;
-        let leak = self.leakage * (one.leakage_wave(io) - two.leakage_wave(io))
-            / (self.leakage * (one.impedance(io) + two.impedance(io)) + 1.0);
+        let mut leak = self.leakage * (one.leakage_wave(io) - two.leakage_wave(io));
+        // Nobody waits for a division where nothing leaks.
+        if (self.leakage.gt(T::zero()) | self.leakage.lt(T::zero())).any() {
+            leak = leak / (self.leakage * (one.impedance(io) + two.impedance(io)) + 1.0);
+        }
         let mass = equivalent_mass(io, rod);
         let z = self.piston.impedances(&self.chambers, x, mass, dt);
         let [displaced_1, displaced_2] = self.piston.displaced(v);
@@ -467,13 +491,34 @@ impl<T: Num> TwoChambers<T> {
 /// The physics of a cylinder between two chambers: the inputs of its areas, where its waves are kept
 /// from becoming negative, and what it does with a step.
 macro_rules! two_chambers {
-    ($cylinder:ident, $areas:expr, $floor:expr, $step:expr) => {
+    (
+        $cylinder:ident, [$($area:ident = $input:ident),*], $floor:expr,
+        |$self:ident, $io:ident| $step:block
+    ) => {
         impl Physics for $cylinder {
             const HAS_LAW: bool = false;
             const ROLE: BalanceRole = BalanceRole::Storage;
 
             fn prepare(&self, environment: &Environment) -> Result<Bonds<f64>, Refusal> {
-                Ok(Bonds::new(environment, self.stops))
+                let read = [
+                    $(Self::$input,)*
+                    Self::VOLUME_1,
+                    Self::VOLUME_2,
+                    Self::STROKE,
+                    Self::FRICTION,
+                    Self::BULK_MODULUS,
+                    Self::LEAKAGE,
+                ];
+                Ok(Bonds {
+                    is_constant: environment.holds(&read),
+                    areas: [$(self.$area),*],
+                    dead_volumes: [self.volume_1, self.volume_2],
+                    stroke: self.stroke,
+                    friction: self.friction,
+                    bulk_modulus: self.bulk_modulus,
+                    leakage: self.leakage,
+                    ..Bonds::new(environment, self.stops)
+                })
             }
 
             fn start<T: Num>(k: &Bonds<T>, io: &mut Step<'_, T>) {
@@ -486,25 +531,36 @@ macro_rules! two_chambers {
                 // Most chambers have one port: then all places are known here.
                 if k.counts == ONE_EACH && io.port_count() == 3 {
                     cylinder.chambers = chambers(ONE_EACH, $floor);
-                    return $step(cylinder, io);
+                    return Self::take_step(&cylinder, io);
                 }
-                $step(cylinder, io);
+                Self::take_step(&cylinder, io);
             }
         }
 
         impl $cylinder {
             #[inline(always)]
+            fn take_step<T: Num>($self: &TwoChambers<T>, $io: &mut Step<'_, T>) $step
+
+            #[inline(always)]
             fn read<T: Num>(k: &Bonds<T>, io: &Step<'_, T>) -> TwoChambers<T> {
+                let either = |constant: T, input: usize| match k.is_constant {
+                    true => constant,
+                    false => io.input(input),
+                };
+                let inputs = [$(Self::$input),*];
                 TwoChambers {
                     piston: Piston {
-                        areas: $areas.map(|i| io.input(i)),
-                        dead_volumes: [Self::VOLUME_1, Self::VOLUME_2].map(|i| io.input(i)),
-                        stroke: io.input(Self::STROKE),
-                        friction: io.input(Self::FRICTION),
-                        bulk_modulus: io.input(Self::BULK_MODULUS),
+                        areas: std::array::from_fn(|i| either(k.areas[i], inputs[i])),
+                        dead_volumes: [
+                            either(k.dead_volumes[0], Self::VOLUME_1),
+                            either(k.dead_volumes[1], Self::VOLUME_2),
+                        ],
+                        stroke: either(k.stroke, Self::STROKE),
+                        friction: either(k.friction, Self::FRICTION),
+                        bulk_modulus: either(k.bulk_modulus, Self::BULK_MODULUS),
                     },
                     chambers: k.chambers($floor),
-                    leakage: io.input(Self::LEAKAGE),
+                    leakage: either(k.leakage, Self::LEAKAGE),
                     has_stops: k.has_stops,
                 }
             }
@@ -512,29 +568,19 @@ macro_rules! two_chambers {
     };
 }
 
-two_chambers!(
-    CylinderC,
-    [Self::AREA_1, Self::AREA_2],
-    Floor::Nowhere,
-    |cylinder: TwoChambers<T>, io: &mut Step<'_, T>| {
-        let leak = cylinder.step(io, T::zero(), true);
-        io.set_output(Self::LEAK, leak);
-    }
-);
-two_chambers!(
-    SymmetricCylinderC,
-    [Self::AREA, Self::AREA],
-    Floor::Nowhere,
-    |cylinder: TwoChambers<T>, io: &mut Step<'_, T>| {
-        let leak = cylinder.step(io, T::zero(), true);
-        io.set_output(Self::LEAK, leak);
-    }
-);
+two_chambers!(CylinderC, [area_1 = AREA_1, area_2 = AREA_2], Floor::Nowhere, |cylinder, io| {
+    let leak = cylinder.step(io, T::zero(), true);
+    io.set_output(Self::LEAK, leak);
+});
+two_chambers!(SymmetricCylinderC, [area = AREA, area = AREA], Floor::Nowhere, |cylinder, io| {
+    let leak = cylinder.step(io, T::zero(), true);
+    io.set_output(Self::LEAK, leak);
+});
 two_chambers!(
     SpringLoadedPistonC,
-    [Self::AREA_1, Self::AREA_2],
+    [area_1 = AREA_1, area_2 = AREA_2],
     Floor::Everywhere,
-    |cylinder: TwoChambers<T>, io: &mut Step<'_, T>| {
+    |cylinder, io| {
         let pull = io.input(Self::SPRING_FORCE);
         cylinder.step(io, pull, false);
     }

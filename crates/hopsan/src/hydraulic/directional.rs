@@ -2,7 +2,7 @@
 
 use super::check::gated;
 use super::spool::{
-    Edge, Ports, Spool, SpoolValve, Travel, conductance_per_opening, pass, spool_valve,
+    Edge, Edges, Ports, Spool, SpoolValve, Travel, conductance_per_opening, pass, spool_valve,
 };
 use crate::blocks::{End, turbulent, with_cavitation, with_cavitation_in_two_ways};
 use fluxline_core::component;
@@ -84,7 +84,7 @@ impl Ports for Valve22 {
     const STEPS_AT_START: bool = true;
 
     #[inline(always)]
-    fn flow<T: Num>(io: &mut Step<'_, T>, x: T, gain: T) {
+    fn flow<T: Num>(_: &SpoolValve<T>, io: &mut Step<'_, T>, x: T, gain: T) {
         let opening = gain * io.input(Self::SHARE);
         pass::<T, 2, 1>(io, [(opening * x, Self::P, Self::A)]);
     }
@@ -119,7 +119,7 @@ impl Ports for DirectionalValve22 {
         io.output(Self::POSITION)
     }
     #[inline(always)]
-    fn flow<T: Num>(io: &mut Step<'_, T>, x: T, gain: T) {
+    fn flow<T: Num>(_: &SpoolValve<T>, io: &mut Step<'_, T>, x: T, gain: T) {
         let opening = gain * io.input(Self::SHARE);
         pass::<T, 2, 1>(io, [(opening * x, Self::P, Self::A)]);
     }
@@ -156,7 +156,7 @@ impl Ports for DirectionalValve32 {
         io.output(Self::POSITION)
     }
     #[inline(always)]
-    fn flow<T: Num>(io: &mut Step<'_, T>, x: T, gain: T) {
+    fn flow<T: Num>(_: &SpoolValve<T>, io: &mut Step<'_, T>, x: T, gain: T) {
         let opening = gain * io.input(Self::SHARE);
         let rest = (io.input(Self::STROKE) - x).max(T::zero());
         pass::<T, 3, 2>(io, [(opening * x, Self::P, Self::A), (opening * rest, Self::A, Self::T)]);
@@ -201,7 +201,7 @@ impl Ports for Valve33 {
     proportional!(BothWays);
 
     #[inline(always)]
-    fn flow<T: Num>(io: &mut Step<'_, T>, x: T, gain: T) {
+    fn flow<T: Num>(_: &SpoolValve<T>, io: &mut Step<'_, T>, x: T, gain: T) {
         let edge = |share, lap, x: T| gain * io.input(share) * (x - io.input(lap)).max(T::zero());
         let pa = edge(Self::SHARE_PA, Self::LAP_PA, x);
         let at = edge(Self::SHARE_AT, Self::LAP_AT, -x);
@@ -256,7 +256,7 @@ impl Ports for Valve42 {
     proportional!(OneWay);
 
     #[inline(always)]
-    fn flow<T: Num>(io: &mut Step<'_, T>, x: T, gain: T) {
+    fn flow<T: Num>(_: &SpoolValve<T>, io: &mut Step<'_, T>, x: T, gain: T) {
         let open = gain * x;
         pass::<T, 4, 2>(
             io,
@@ -307,7 +307,7 @@ macro_rules! crossing_valve {
             $($ports)*
 
             #[inline(always)]
-            fn flow<T: Num>(io: &mut Step<'_, T>, x: T, gain: T) {
+            fn flow<T: Num>(_: &SpoolValve<T>, io: &mut Step<'_, T>, x: T, gain: T) {
                 let (straight, crossed) = (gain * x, gain * (io.input(Self::STROKE) - x));
                 pass::<T, 4, 4>(
                     io,
@@ -420,15 +420,32 @@ macro_rules! valve_43 {
         impl Ports for $type {
             proportional!(BothWays);
 
+            fn edges(&self, environment: &Environment, gain: f64) -> Edges<f64> {
+                let shares = [self.share_pa, self.share_pb, self.share_at, self.share_bt];
+                let read = [
+                    [Self::SHARE_PA, Self::SHARE_PB, Self::SHARE_AT, Self::SHARE_BT],
+                    [Self::LAP_PA, Self::LAP_PB, Self::LAP_AT, Self::LAP_BT],
+                ];
+                Edges {
+                    are_constant: environment.holds(read.as_flattened()),
+                    gains: shares.map(|share| gain * share),
+                    laps: [self.lap_pa, self.lap_pb, self.lap_at, self.lap_bt],
+                }
+            }
+
             #[inline(always)]
-            fn flow<T: Num>($io: &mut Step<'_, T>, $x: T, $gain: T) {
-                let edge = |share, lap, x: T, from, to| -> Edge<T> {
-                    ($gain * $io.input(share) * (x - $io.input(lap)).max(T::zero()), from, to)
+            fn flow<T: Num>(k: &SpoolValve<T>, $io: &mut Step<'_, T>, $x: T, $gain: T) {
+                let edge = |i: usize, share, lap, x: T, from, to| -> Edge<T> {
+                    let (gain, lap) = match k.edges.are_constant {
+                        true => (k.edges.gains[i], k.edges.laps[i]),
+                        false => ($gain * $io.input(share), $io.input(lap)),
+                    };
+                    (gain * (x - lap).max(T::zero()), from, to)
                 };
-                let $pa = edge(Self::SHARE_PA, Self::LAP_PA, $x, Self::P, Self::A);
-                let $pb = edge(Self::SHARE_PB, Self::LAP_PB, -$x, Self::P, Self::B);
-                let $at = edge(Self::SHARE_AT, Self::LAP_AT, -$x, Self::A, Self::T);
-                let $bt = edge(Self::SHARE_BT, Self::LAP_BT, $x, Self::B, Self::T);
+                let $pa = edge(0, Self::SHARE_PA, Self::LAP_PA, $x, Self::P, Self::A);
+                let $pb = edge(1, Self::SHARE_PB, Self::LAP_PB, -$x, Self::P, Self::B);
+                let $at = edge(2, Self::SHARE_AT, Self::LAP_AT, -$x, Self::A, Self::T);
+                let $bt = edge(3, Self::SHARE_BT, Self::LAP_BT, $x, Self::B, Self::T);
                 $flow
             }
         }
@@ -609,7 +626,7 @@ impl Physics for DirectionalCheckValve22 {
         let is_orifice = x.gt(T::of(0.5));
         let conductance = T::select(is_orifice, io.input(Self::ORIFICE), io.input(Self::CHECK));
         let spring = io.input(Self::SPRING);
-        with_cavitation(io, [Self::P1, Self::P2], false, |[a, b]: [End<T>; 2]| {
+        with_cavitation(io, [Self::P1, Self::P2], false, move |[a, b]: [End<T>; 2]| {
             gated(is_orifice | a.wave.gt(b.wave + spring), conductance, a, b)
         });
         io.set_output(Self::POSITION, x);

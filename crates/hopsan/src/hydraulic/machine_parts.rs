@@ -265,8 +265,10 @@ impl Physics for PumpPiston {
         let piston = Self::piston(io, io.input(Self::VOLUME) + half);
         let (x, v) = (io.displacement(Self::ROD), io.flow(Self::ROD));
         let leakage = io.input(Self::LEAKAGE);
-        let leak = leakage * Self::CHAMBER.leakage_wave(io)
-            / (leakage * Self::CHAMBER.impedance(io) + 1.0);
+        let mut leak = leakage * Self::CHAMBER.leakage_wave(io);
+        if (leakage.gt(T::zero()) | leakage.lt(T::zero())).any() {
+            leak = leak / (leakage * Self::CHAMBER.impedance(io) + 1.0);
+        }
         let z = piston.impedances(&[Self::CHAMBER], x, io.dry(Self::ROD), io.dt);
         let wave = Self::CHAMBER.step(io, z[0], piston.displaced(v)[0], -leak);
         let wave = piston.force([wave]) + io.input(Self::SPRING_FORCE);
@@ -283,6 +285,10 @@ pub struct Plate<T> {
     has_constant_grooves: bool,
     /// tan θ₁ and tan(θ₂/2), where they are constant.
     grooves: [T; 2],
+    /// No signal drives the density.
+    has_constant_gain: bool,
+    /// C_q·√(2/ρ), where it is constant.
+    gain: T,
 }
 
 /// The opening between a piston's port and a kidney, all lengths along the arc.
@@ -373,8 +379,16 @@ fn tan<T: Num>(x: T) -> T {
 /// What is left of x after whole turns of 360 towards zero.
 #[inline(always)]
 fn within_turn<T: Num>(x: T) -> T {
-    let turns = (x.abs() / 360.0).floor().with_sign_of(x);
-    x - turns * 360.0
+    /// So near to a whole turn, a product may count another number of turns than a division.
+    const NEAR: f64 = 1e-6;
+    let size = x.abs();
+    let mut turns = (size * (1.0 / 360.0)).floor();
+    let rest = size - turns * 360.0;
+    let far = rest.gt(T::of(NEAR)) & rest.lt(T::of(360.0 - NEAR)) & size.lt(T::of(1e9));
+    if !far.all() {
+        turns = T::select(far, turns, (size / 360.0).floor());
+    }
+    x - turns.with_sign_of(x) * 360.0
 }
 
 impl ValvePlate {
@@ -382,6 +396,12 @@ impl ValvePlate {
     /// C_q of the openings.
     const FLOW_COEFFICIENT: f64 = 0.67;
     const DEGREE: f64 = PI / 180.0;
+
+    /// C_q·√(2/ρ).
+    #[inline(always)]
+    fn gain<T: Num>(density: T) -> T {
+        (T::of(2.0) / density).sqrt() * Self::FLOW_COEFFICIENT
+    }
 
     /// tan θ₁ and tan(θ₂/2).
     fn grooves<T: Num>(rise: T, opening: T) -> [T; 2] {
@@ -397,6 +417,8 @@ impl Physics for ValvePlate {
             pistons: environment.places.first().copied().unwrap_or(0),
             has_constant_grooves: environment.holds(&[Self::RISE, Self::OPENING]),
             grooves: Self::grooves(self.rise, self.opening),
+            has_constant_gain: environment.holds(&[Self::DENSITY]),
+            gain: Self::gain(self.density),
         })
     }
 
@@ -433,7 +455,10 @@ impl Physics for ValvePlate {
             let x = within_turn(degrees.abs() - start - begin);
             kidney.area(T::select(back, -x + 360.0, x) * arc)
         };
-        let gain = (T::of(2.0) / io.input(Self::DENSITY)).sqrt() * Self::FLOW_COEFFICIENT;
+        let gain = match k.has_constant_gain {
+            true => k.gain,
+            false => Self::gain(io.input(Self::DENSITY)),
+        };
         let (a, b) = (k.pistons, k.pistons + 1);
         let ends = [End::at(io, a), End::at(io, b)];
         let mut sums = [T::zero(); 2];

@@ -288,11 +288,13 @@ const FILTER: f64 = 0.1;
 const STIFFNESS_SHARE: f64 = 0.1;
 
 impl MachineC {
+    #[inline(always)]
     fn impedances<T: Num>(io: &Step<'_, T>) -> [T; 2] {
-        [Self::VOLUME_1, Self::VOLUME_2].map(|volume| {
+        let impedance = |volume: usize| {
             let volume = io.input(volume).max(io.memory(Self::SMALLEST));
             io.input(Self::BULK_MODULUS) * (io.dt / (1.0 - FILTER)) / volume
-        })
+        };
+        [impedance(Self::VOLUME_1), impedance(Self::VOLUME_2)]
     }
 }
 

@@ -61,7 +61,7 @@ macro_rules! piloted_valve {
                 T::zero()
             }
             #[inline(always)]
-            fn flow<T: Num>($io: &mut Step<'_, T>, x: T, gain: T) {
+            fn flow<T: Num>(_: &SpoolValve<T>, $io: &mut Step<'_, T>, x: T, gain: T) {
                 let ($open, $closing) = (gain * x, gain * ($io.input(Self::STROKE) - x));
                 $flow;
                 $io.set_flow(Self::PILOT, T::zero());

@@ -165,6 +165,7 @@ fn delivered<T: Num>(ideal: T, leakage: T, from: End<T>, to: End<T>) -> T {
     (ideal + leakage * (from.wave - to.wave)) / ((from.impedance + to.impedance) * leakage + 1.0)
 }
 
+#[inline(always)]
 fn set_through<T: Num>(io: &mut Step<'_, T>, ports: [usize; 2], flow: T, pressures: [T; 2]) {
     for (i, flow) in [-flow, flow].into_iter().enumerate() {
         let bond = io.bond_mut(ports[i]);

@@ -213,7 +213,7 @@ impl<T: Num> PressureSpool<T> {
 /// Flow through an opening between two ports, with cavitation; pressures are not negative.
 #[inline(always)]
 pub fn set_turbulent<T: Num>(io: &mut Step<'_, T>, ports: [usize; 2], opening: T) {
-    with_cavitation(io, ports, true, |[one, two]: [End<T>; 2]| {
+    with_cavitation(io, ports, true, move |[one, two]: [End<T>; 2]| {
         let flow = turbulent(opening, one, two);
         [-flow, flow]
     });
@@ -225,6 +225,7 @@ macro_rules! opened_by {
     ($valve:ident, $lag:expr, $excess:expr) => {
         impl Physics for $valve {
             const HAS_LAW: bool = false;
+            const BEGINS_EARLY: bool = true;
 
             fn prepare(&self, _: &Environment) -> Result<PressureSpool<f64>, Refusal> {
                 let nominal = (self.nominal_flow, NOMINAL_PRESSURE);

@@ -41,7 +41,7 @@ impl Physics for LaminarOrifice {
     #[inline(always)]
     fn step<T: Num>(_: &NoConstants<T>, io: &mut Step<'_, T>) {
         let conductance = io.input(Self::CONDUCTANCE).abs();
-        with_cavitation(io, [Self::P1, Self::P2], true, |[a, b]: [End<T>; 2]| {
+        with_cavitation(io, [Self::P1, Self::P2], true, move |[a, b]: [End<T>; 2]| {
             let q = laminar_flow(conductance, a.wave - b.wave, a.impedance + b.impedance);
             [-q, q]
         });
@@ -51,7 +51,7 @@ impl Physics for LaminarOrifice {
 /// Turbulent orifice.
 ///
 /// q₂ = C_q·|A|·√(2·|Δp|/ρ)·sign(Δp),  Δp = p₁ − p₂
-#[component("hopsan.HydraulicTurbulentOrifice", q)]
+#[component("hopsan.HydraulicTurbulentOrifice", q, constants = Conductance)]
 pub struct TurbulentOrifice {
     /// one side
     #[port(name = "P1")]
@@ -70,23 +70,47 @@ pub struct TurbulentOrifice {
     pub density: f64,
 }
 
+/// Conductance of [`TurbulentOrifice`].
+#[derive(Clone, Copy, Debug, Constants)]
+pub struct Conductance<T> {
+    /// No signal drives what it follows from.
+    is_constant: bool,
+    /// C_q·|A|·√(2/ρ), where it is constant.
+    conductance: T,
+}
+
+impl TurbulentOrifice {
+    #[inline(always)]
+    fn conductance<T: Num>(flow_coefficient: T, area: T, density: T) -> T {
+        flow_coefficient * area.abs() * (T::of(2.0) / density).sqrt()
+    }
+}
+
 impl Physics for TurbulentOrifice {
     const HAS_LAW: bool = false;
 
-    fn prepare(&self, _: &Environment) -> Result<NoConstants<f64>, Refusal> {
-        Ok(NoConstants::new())
+    fn prepare(&self, environment: &Environment) -> Result<Conductance<f64>, Refusal> {
+        Ok(Conductance {
+            is_constant: environment.holds(&[Self::FLOW_COEFFICIENT, Self::AREA, Self::DENSITY]),
+            conductance: Self::conductance(self.flow_coefficient, self.area, self.density),
+        })
     }
 
-    fn start<T: Num>(k: &NoConstants<T>, io: &mut Step<'_, T>) {
+    fn start<T: Num>(k: &Conductance<T>, io: &mut Step<'_, T>) {
         Self::step(k, io);
     }
 
     #[inline(always)]
-    fn step<T: Num>(_: &NoConstants<T>, io: &mut Step<'_, T>) {
-        let conductance = io.input(Self::FLOW_COEFFICIENT)
-            * io.input(Self::AREA).abs()
-            * (T::of(2.0) / io.input(Self::DENSITY)).sqrt();
-        with_cavitation(io, [Self::P1, Self::P2], true, |[a, b]: [End<T>; 2]| {
+    fn step<T: Num>(k: &Conductance<T>, io: &mut Step<'_, T>) {
+        let conductance = match k.is_constant {
+            true => k.conductance,
+            false => Self::conductance(
+                io.input(Self::FLOW_COEFFICIENT),
+                io.input(Self::AREA),
+                io.input(Self::DENSITY),
+            ),
+        };
+        with_cavitation(io, [Self::P1, Self::P2], true, move |[a, b]: [End<T>; 2]| {
             let q = turbulent(conductance, a, b);
             [-q, q]
         });

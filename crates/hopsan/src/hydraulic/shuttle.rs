@@ -231,7 +231,7 @@ impl Physics for ShuttleSpool {
         };
         let pa = edge(Self::SHARE_PA, Self::LAP_PA, -x);
         let at = edge(Self::SHARE_AT, Self::LAP_AT, x);
-        with_cavitation(io, [Self::P, Self::T, Self::A], false, |[p, t, a]: [End<T>; 3]| {
+        with_cavitation(io, [Self::P, Self::T, Self::A], false, move |[p, t, a]: [End<T>; 3]| {
             let (pa, at) = (turbulent(pa, p, a), turbulent(at, a, t));
             [-pa, at, pa - at]
         });

@@ -1,9 +1,9 @@
 //! What all valves with a spool share: its motion, and the edges it opens.
 
-use crate::blocks::{End, limit, turbulent, with_cavitation_in_two_ways};
+use crate::blocks::{End, limit, turbulent};
 use fluxline_core::Constants;
-use fluxline_core::component::Step;
-use fluxline_core::number::Num;
+use fluxline_core::component::{Environment, Step};
+use fluxline_core::number::{Mask, Num};
 use std::f64::consts::PI;
 
 /// Motion of a spool: x follows its command as 1/(s²/ω² + 2·δ·s/ω + 1) by the bilinear rule,
@@ -27,6 +27,24 @@ pub struct SpoolValve<T> {
     pub(super) has_constant_gain: bool,
     /// Conductance per opening of an edge all around the spool, where it is constant.
     pub(super) gain: T,
+    /// What is known of its edges beforehand.
+    pub(super) edges: Edges<T>,
+}
+
+/// Edges of a valve whose shapes are inputs.
+#[derive(Clone, Copy, Debug, Constants)]
+pub struct Edges<T> {
+    /// No signal drives them, nor what their conductances follow from.
+    pub(super) are_constant: bool,
+    /// Conductance per opening of each, where it is constant.
+    pub(super) gains: [T; 4],
+    /// Overlap of each, where it is constant.
+    pub(super) laps: [T; 4],
+}
+
+impl Edges<f64> {
+    /// Nothing is known.
+    pub(super) const UNKNOWN: Self = Self { are_constant: false, gains: [0.0; 4], laps: [0.0; 4] };
 }
 
 /// Which way a spool can move from 0.
@@ -105,26 +123,47 @@ pub(super) fn pass<T: Num, const PORTS: usize, const EDGES: usize>(
     io: &mut Step<'_, T>,
     edges: [Edge<T>; EDGES],
 ) {
-    // Two closures, one for the rare case: each has one caller and is compiled into it.
-    with_cavitation_in_two_ways(
-        io,
-        std::array::from_fn(|port| port),
-        false,
-        #[inline(always)]
-        |ends: [End<T>; PORTS]| through(edges, ends),
-        |ends: [End<T>; PORTS]| through(edges, ends),
-    );
+    let mut ends: [End<T>; PORTS] = std::array::from_fn(|port| End::at(io, port));
+    let mut through = [T::zero(); EDGES];
+    for (i, (conductance, from, to)) in edges.into_iter().enumerate() {
+        through[i] = turbulent(conductance, ends[from], ends[to]);
+    }
+    let mut flows: [T; PORTS] = out_of_ports(edges, through);
+    let dry: [T::Mask; PORTS] = std::array::from_fn(|i| ends[i].effort(flows[i]).lt(T::zero()));
+    let mut any = dry[0];
+    for port_is in &dry[1..] {
+        any = any | *port_is;
+    }
+    if any.any() {
+        for i in 0..PORTS {
+            ends[i] = ends[i].dry_where(dry[i]);
+        }
+        // An edge between ends that have not run dry keeps its flow.
+        for (i, (conductance, from, to)) in edges.into_iter().enumerate() {
+            let changed = dry[from] | dry[to];
+            if changed.any() {
+                let again = turbulent(conductance, ends[from], ends[to]);
+                through[i] = T::select(changed, again, through[i]);
+            }
+        }
+        flows = out_of_ports(edges, through);
+    }
+    for i in 0..PORTS {
+        let effort = ends[i].effort(flows[i]);
+        let bond = io.bond_mut(i);
+        bond.flow = flows[i];
+        bond.effort = effort;
+    }
 }
 
-/// Flow out of each port for the ends at the ports.
+/// Flow out of each port, from the flows through the edges.
 #[inline(always)]
-fn through<T: Num, const PORTS: usize, const EDGES: usize>(
+fn out_of_ports<T: Num, const PORTS: usize, const EDGES: usize>(
     edges: [Edge<T>; EDGES],
-    ends: [End<T>; PORTS],
+    through: [T; EDGES],
 ) -> [T; PORTS] {
     let mut flows = [T::zero(); PORTS];
-    for (conductance, from, to) in edges {
-        let q = turbulent(conductance, ends[from], ends[to]);
+    for ((_, from, to), q) in edges.into_iter().zip(through) {
         flows[from] -= q;
         flows[to] += q;
     }
@@ -141,8 +180,13 @@ pub(super) trait Ports {
     fn command<T: Num>(io: &Step<'_, T>) -> T;
     /// Where the spool starts.
     fn start_position<T: Num>(io: &Step<'_, T>) -> T;
+    /// What is known of its edges beforehand, for a conductance per opening of one all around.
+    fn edges(&self, environment: &Environment, gain: f64) -> Edges<f64> {
+        let _ = (environment, gain);
+        Edges::UNKNOWN
+    }
     /// Flows with the spool at x, for a conductance per opening of an edge all around it.
-    fn flow<T: Num>(io: &mut Step<'_, T>, x: T, gain: T);
+    fn flow<T: Num>(k: &SpoolValve<T>, io: &mut Step<'_, T>, x: T, gain: T);
 }
 
 /// Declares a valve with a spool: its own ports and inputs (`fields`), besides those that all have.
@@ -202,15 +246,13 @@ macro_rules! spool_valve {
 
             fn prepare(&self, environment: &Environment) -> Result<SpoolValve<f64>, Refusal> {
                 let inputs = [Self::FLOW_COEFFICIENT, Self::DIAMETER, Self::DENSITY];
-                Ok(SpoolValve {
-                    spool: Spool::new(self.frequency, self.damping, environment.step),
-                    has_constant_gain: environment.holds(&inputs),
-                    gain: conductance_per_opening(
-                        self.flow_coefficient,
-                        self.diameter,
-                        self.density,
-                    ),
-                })
+                let has_constant_gain = environment.holds(&inputs);
+                let gain =
+                    conductance_per_opening(self.flow_coefficient, self.diameter, self.density);
+                let mut edges = self.edges(environment, gain);
+                edges.are_constant &= has_constant_gain;
+                let spool = Spool::new(self.frequency, self.damping, environment.step);
+                Ok(SpoolValve { spool, has_constant_gain, gain, edges })
             }
 
             fn start<T: Num>(k: &SpoolValve<T>, io: &mut Step<'_, T>) {
@@ -233,7 +275,7 @@ macro_rules! spool_valve {
                         io.input(Self::DENSITY),
                     ),
                 };
-                Self::flow(io, x, gain);
+                Self::flow(k, io, x, gain);
                 io.set_output(Self::POSITION, x);
             }
         }

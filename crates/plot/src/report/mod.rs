@@ -54,6 +54,7 @@ enum Block {
     Verdicts(Vec<(String, String, Status)>),
     Table(Table),
     Figure(Figure),
+    Picture(String),
 }
 
 impl Status {
@@ -158,6 +159,13 @@ impl Report {
     #[must_use]
     pub fn figure(mut self, figure: Figure) -> Self {
         self.blocks.push(Block::Figure(figure));
+        self
+    }
+
+    /// Adds a drawing that is no plot: an SVG element, which goes into the page as it is.
+    #[must_use]
+    pub fn picture(mut self, svg: impl Into<String>) -> Self {
+        self.blocks.push(Block::Picture(svg.into()));
         self
     }
 
@@ -278,6 +286,9 @@ fn write_block(html: &mut String, block: &Block, data: &mut embed::Data) {
             html.push_str("</tbody>\n</table>\n");
         }
         Block::Table(table) => write_table(html, table),
+        Block::Picture(svg) => {
+            let _ = writeln!(html, "<figure>\n{svg}</figure>");
+        }
         Block::Figure(figure) => {
             let (width, height) = figure.natural_size();
             let number = data.add(figure);

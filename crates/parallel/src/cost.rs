@@ -1,0 +1,481 @@
+//! What a step costs on this machine: per type of component, per line handed over, per
+//! synchronisation.
+//!
+//! Types are measured in the circuit itself: each group is stepped again and again on a copy of a
+//! running state, and the results are scaled so that together they make the time of a whole step,
+//! which contains what belongs to no component (meetings of ports, balances). The least of several
+//! readings counts: whatever else a machine does only adds.
+
+use crate::cut::Cut;
+use crate::graph::LINE_NUMBERS;
+use crate::load::{Links, Price};
+use crate::mailbox::{Mailbox, Patience};
+use crate::threads::{self, Manner};
+use fluxline_core::component::{Clock, Group};
+use fluxline_core::engine;
+use fluxline_core::monitor::Tally;
+use fluxline_core::plan::Plan;
+use fluxline_core::recorder::{Recorder, Sampling};
+use fluxline_core::run;
+use fluxline_core::state::State;
+use fluxline_diagnostics::{Code, Diagnostic, Diagnostics, SourceId, SourceMap, Span};
+use fluxline_units::{Dimension, Quantity};
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, AtomicU64};
+use std::time::{Duration, Instant};
+use toml::de::{DeTable, DeValue};
+
+/// What steps, lines and synchronisations cost.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Costs {
+    /// The machine that was measured.
+    pub machine: String,
+    /// Per component type, ns per component and step.
+    pub types: BTreeMap<String, f64>,
+    /// What a thread pays, ns per step: `line` for each line it shares, `neighbour` for each thread
+    /// it exchanges with.
+    pub exchange: Price,
+}
+
+impl Costs {
+    /// Of a type, ns per component and step; of one that is not known, the mean of all.
+    pub fn of_type(&self, name: &str) -> f64 {
+        match self.types.get(name) {
+            Some(&cost) => cost,
+            None => self.types.values().sum::<f64>() / self.types.len().max(1) as f64,
+        }
+    }
+
+    /// Types of a plan that have not been measured.
+    pub fn missing(&self, plan: &Plan) -> Vec<&'static str> {
+        let mut names: Vec<&'static str> =
+            plan.variables.entries.iter().map(|entry| entry.declaration.name).collect();
+        names.sort_unstable();
+        names.dedup();
+        names.retain(|&name| !self.types.contains_key(name));
+        names
+    }
+
+    /// As if all types of a plan cost the same, and exchange so little that any split pays: for those
+    /// who want parts whatever they gain.
+    pub fn alike(plan: &Plan) -> Self {
+        let types = plan.variables.entries.iter().map(|e| (e.declaration.name.to_owned(), 20.0));
+        let exchange = Price { line: 1.0, edge: 0.0, neighbour: 5.0 };
+        Self { machine: "any".to_owned(), types: types.collect(), exchange }
+    }
+
+    /// Threads of the machine.
+    pub fn links(&self) -> Links {
+        Links::uniform(self.exchange)
+    }
+
+    /// Measures a circuit, and what threads cost.
+    pub fn measure(plan: &Plan) -> Self {
+        let types = measure_types(plan);
+        Self { machine: machine(), types, exchange: measure_exchange() }
+    }
+
+    /// Takes over what another measurement of the same machine knows about types.
+    pub fn add_types(&mut self, other: &Costs) {
+        self.types.extend(other.types.iter().map(|(name, cost)| (name.clone(), *cost)));
+    }
+
+    /// The file form.
+    pub fn render(&self) -> String {
+        let time = |nanoseconds: f64| format!("\"{} ns\"", rounded(nanoseconds));
+        let mut text = format!(
+            "# What a step costs: `fluxline partition --costs FILE` takes it, times may be changed.\n\
+             machine = {:?}\n\n\
+             [exchange]\n\
+             line = {}              # each line that a thread shares with others\n\
+             synchronisation = {}   # each thread that it exchanges with\n\n\
+             [types]                     # each component and step\n",
+            self.machine,
+            time(self.exchange.line),
+            time(self.exchange.neighbour),
+        );
+        for (name, cost) in &self.types {
+            // Writing to a text does not fail.
+            let _ = writeln!(text, "\"{name}\" = {}", time(*cost));
+        }
+        text
+    }
+
+    /// Reads the file form. All mistakes are told.
+    pub fn parse(text: &str, source: SourceId) -> Result<Self, Diagnostics> {
+        let mut reader = Reader { source, found: Diagnostics::new() };
+        let costs = reader.read(text);
+        match costs {
+            Some(costs) if !reader.found.has_errors() => Ok(costs),
+            _ => Err(reader.found),
+        }
+    }
+}
+
+/// Four digits are more than a measurement of time has.
+fn rounded(nanoseconds: f64) -> f64 {
+    let digits = 3 - nanoseconds.abs().max(1e-3).log10().floor() as i32;
+    let scale = 10f64.powi(digits);
+    (nanoseconds * scale).round() / scale
+}
+
+struct Reader {
+    source: SourceId,
+    found: Diagnostics,
+}
+
+impl Reader {
+    fn wrong(&mut self, message: String, at: Range<usize>) {
+        let at = Span::new(self.source, at);
+        let problem = Diagnostic::error(Code::BadCosts, message).at(at, "here");
+        self.found.push(problem.help("times are texts with a unit, such as \"12 ns\""));
+    }
+
+    fn time(&mut self, name: &str, value: &toml::Spanned<DeValue>) -> f64 {
+        let text = match value.get_ref() {
+            DeValue::String(text) => text.as_ref(),
+            _ => "",
+        };
+        let good = Quantity::parse(text).ok().filter(|time| {
+            time.dimension == Dimension::TIME && time.value.is_finite() && time.value >= 0.0
+        });
+        match good {
+            Some(time) => time.value * 1e9,
+            None => {
+                self.wrong(format!("the cost `{name}` is no time of 0 s or more"), value.span());
+                0.0
+            }
+        }
+    }
+
+    fn read(&mut self, text: &str) -> Option<Costs> {
+        let table = match DeTable::parse(text) {
+            Ok(table) => table.into_inner(),
+            Err(error) => {
+                let at = Span::new(self.source, error.span().unwrap_or(0..0));
+                let problem = Diagnostic::error(Code::InvalidToml, error.message());
+                self.found.push(problem.at(at, "here"));
+                return None;
+            }
+        };
+        const KEYS: [&str; 3] = ["machine", "exchange", "types"];
+        let mut costs =
+            Costs { machine: String::new(), types: BTreeMap::new(), exchange: Price::default() };
+        let mut has = [false; 2];
+        for (key, value) in &table {
+            let name = key.get_ref().as_ref();
+            match (name, value.get_ref()) {
+                ("machine", DeValue::String(text)) => costs.machine = text.to_string(),
+                ("exchange", DeValue::Table(exchange)) => {
+                    for (key, value) in exchange {
+                        match key.get_ref().as_ref() {
+                            "line" => {
+                                costs.exchange.line = self.time("line", value);
+                                has[0] = true;
+                            }
+                            "synchronisation" => {
+                                costs.exchange.neighbour = self.time("synchronisation", value);
+                                has[1] = true;
+                            }
+                            other => self.unknown(other, key.span(), &["line", "synchronisation"]),
+                        }
+                    }
+                }
+                ("types", DeValue::Table(types)) => {
+                    for (key, value) in types {
+                        let name = key.get_ref().to_string();
+                        let time = self.time(&name, value);
+                        costs.types.insert(name, time);
+                    }
+                }
+                _ if KEYS.contains(&name) => {
+                    self.wrong(format!("`{name}` is not what belongs here"), value.span());
+                }
+                _ => self.unknown(name, key.span(), &KEYS),
+            }
+        }
+        if costs.types.is_empty() || has != [true; 2] {
+            let end = text.len()..text.len();
+            self.wrong(
+                "costs need `[exchange]` with `line` and `synchronisation`, and `[types]`".into(),
+                end,
+            );
+        }
+        Some(costs)
+    }
+
+    fn unknown(&mut self, name: &str, at: Range<usize>, known: &[&str]) {
+        let problem = Diagnostic::error(Code::UnknownKey, format!("costs have no `{name}`"))
+            .at(Span::new(self.source, at), "unknown")
+            .suggest(name, known.iter().copied());
+        self.found.push(problem);
+    }
+}
+
+/// Where measured costs are kept between runs: in the user's folder for such things.
+pub fn cache_path() -> Option<PathBuf> {
+    let folder = |name| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    let cache = folder("XDG_CACHE_HOME")
+        .or_else(|| folder("LOCALAPPDATA"))
+        .or_else(|| folder("HOME").map(|home| home.join(".cache")))?;
+    Some(cache.join("fluxline").join("costs.toml"))
+}
+
+/// Costs for a plan: those that are kept, where they are of this machine and know all types of the
+/// plan; otherwise measured now, and kept. A file that cannot be read or written is as good as none.
+/// Tells whether anything was measured.
+pub fn known(plan: &Plan, cache: Option<&Path>, anew: bool) -> (Costs, bool) {
+    let kept = cache.and_then(|path| std::fs::read_to_string(path).ok()).and_then(|text| {
+        let costs = Costs::parse(&text, SourceMap::new().add("costs.toml", text.as_str())).ok()?;
+        (costs.machine == machine()).then_some(costs)
+    });
+    match kept {
+        Some(costs) if !anew && costs.missing(plan).is_empty() => (costs, false),
+        kept => {
+            let measured = Costs::measure(plan);
+            let mut all = measured.clone();
+            if let Some(mut kept) = kept {
+                kept.add_types(&measured);
+                all.types = kept.types;
+            }
+            if let Some(path) = cache {
+                let _ = keep(path, &all.render());
+            }
+            (all, true)
+        }
+    }
+}
+
+/// Another run may read or write it at the same time: it is whole or not there.
+fn keep(path: &Path, text: &str) -> std::io::Result<()> {
+    if let Some(folder) = path.parent() {
+        std::fs::create_dir_all(folder)?;
+    }
+    let part = path.with_extension(format!("{}.part", std::process::id()));
+    let written = std::fs::write(&part, text).and_then(|()| std::fs::rename(&part, path));
+    if written.is_err() {
+        let _ = std::fs::remove_file(&part);
+    }
+    written
+}
+
+/// What tells machines apart: processor, number of its cores in use, and the program.
+pub fn machine() -> String {
+    let cores = std::thread::available_parallelism().map_or(1, |n| n.get());
+    let told = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let model = told
+        .lines()
+        .find_map(|line| line.strip_prefix("model name").and_then(|rest| rest.split_once(':')))
+        .map_or(std::env::consts::ARCH, |(_, name)| name.trim());
+    let build = if cfg!(debug_assertions) { ", debug" } else { "" };
+    format!("{model}, {cores} cores, fluxline {}{build}", env!("CARGO_PKG_VERSION"))
+}
+
+/// Time of a whole step, ns: the least mean of several stretches.
+pub fn measure_step(plan: &Plan) -> f64 {
+    measure_from(plan, &mut plan.initial.clone(), Duration::from_millis(60))
+}
+
+/// Time of a whole step in parts on threads, ns, beside that in one piece over the same steps, so
+/// that a busy machine slows both. The least of several runs each.
+pub fn measure_parts(plan: &Plan, cut: &Cut, manner: Manner) -> (f64, f64) {
+    let steps = (2e8 / measure_step(plan).max(1.0)).clamp(200.0, 2e5) as u64;
+    let recorder = || Recorder::new(Vec::new(), Sampling::Every(steps), steps);
+    let (mut apart, mut whole) = (f64::INFINITY, f64::INFINITY);
+    let each = 1e9 / steps as f64;
+    for _ in 0..3 {
+        let mut state = plan.initial.clone();
+        let begin = Instant::now();
+        run::run(plan, &mut state, steps, &mut recorder(), true, |_| true);
+        whole = whole.min(begin.elapsed().as_secs_f64() * each);
+        let mut state = plan.initial.clone();
+        let begin = Instant::now();
+        threads::run(plan, cut, manner, &mut state, steps, &mut recorder(), true, |_| true);
+        apart = apart.min(begin.elapsed().as_secs_f64() * each);
+    }
+    (apart, whole)
+}
+
+/// Steps a state on for about this long.
+fn measure_from(plan: &Plan, state: &mut State<f64>, patience: Duration) -> f64 {
+    let mut tally = Tally::new(plan, state, true);
+    let begin = Instant::now();
+    let mut least = f64::INFINITY;
+    let mut steps = 1u32;
+    loop {
+        let stretch = Instant::now();
+        for _ in 0..steps {
+            engine::step(plan, state, &mut tally, false);
+        }
+        let spent = stretch.elapsed();
+        least = least.min(spent.as_secs_f64() * 1e9 / f64::from(steps));
+        if begin.elapsed() > patience {
+            return least;
+        }
+        // Long enough that looking at the clock does not count, short enough for many readings.
+        if spent < Duration::from_micros(300) {
+            steps = steps.saturating_mul(2);
+        }
+    }
+}
+
+fn measure_types(plan: &Plan) -> BTreeMap<String, f64> {
+    let mut state = plan.initial.clone();
+    let step = measure_from(plan, &mut state, Duration::from_millis(100));
+    let mut sums: BTreeMap<String, (f64, usize)> = BTreeMap::new();
+    let mut total = 0.0;
+    for rate in &plan.rates {
+        let dt = plan.step / f64::from(rate.divisor);
+        for group in rate.s.iter().chain(&rate.c).chain(&rate.q) {
+            if group.is_empty() {
+                continue;
+            }
+            let time = measure_group(group.as_ref(), &state, dt);
+            total += time * f64::from(rate.divisor);
+            let component = group.wiring(0).component() as usize;
+            let name = plan.variables.entries[component].declaration.name;
+            let sum = sums.entry(name.to_owned()).or_default();
+            sum.0 += time;
+            sum.1 += group.len();
+        }
+    }
+    let scale = if total > 0.0 { step / total } else { 1.0 };
+    sums.into_iter().map(|(name, (time, count))| (name, scale * time / count as f64)).collect()
+}
+
+/// Time of one step of a group, ns.
+fn measure_group(group: &dyn Group<f64>, state: &State<f64>, dt: f64) -> f64 {
+    let mut scratch = state.clone();
+    let mut tick = state.step + state.rest_steps;
+    let mut least = f64::INFINITY;
+    let mut repeats = 1u32;
+    let begin = Instant::now();
+    let mut readings = 0;
+    // A value that runs away when a component is stepped alone would be slow to compute with.
+    let mut fresh = 0;
+    while readings < 9 && (readings < 3 || begin.elapsed() < Duration::from_millis(8)) {
+        let stretch = Instant::now();
+        for _ in 0..repeats {
+            tick += 1;
+            let clock = Clock { time: state.time, dt, tick };
+            group.step(&mut scratch, &clock);
+        }
+        let spent = stretch.elapsed();
+        least = least.min(spent.as_secs_f64() * 1e9 / f64::from(repeats));
+        if spent < Duration::from_micros(20) && repeats < 1 << 12 {
+            repeats *= 2;
+        } else {
+            readings += 1;
+        }
+        fresh += repeats;
+        if fresh > 2000 {
+            scratch.clone_from(state);
+            fresh = 0;
+        }
+    }
+    least
+}
+
+/// What two threads pay that hand lines to each other each step: per line, and at all.
+fn measure_exchange() -> Price {
+    const LINES: usize = 64;
+    let numbers = LINE_NUMBERS as usize;
+    let short = there_and_back(numbers);
+    let long = there_and_back(LINES * numbers);
+    let line = ((long - short) / (LINES - 1) as f64).max(0.0);
+    Price { line, edge: 0.0, neighbour: (short - line).max(0.0) }
+}
+
+/// Time, ns, for so many numbers to another thread and back: waves go there, flows come back.
+fn there_and_back(numbers: usize) -> f64 {
+    const STEPS: u64 = 200;
+    const STRETCHES: u64 = 12;
+    let (there, back) = (Mailbox::<AtomicU64>::new(numbers), Mailbox::<AtomicU64>::new(numbers));
+    let stop = AtomicBool::new(false);
+    let pass_on = |values: &mut [f64], from: &Mailbox<AtomicU64>, step: u64| {
+        let mut patience = Patience::new(300, &stop);
+        from.take(
+            step,
+            || patience.wait(),
+            |places| {
+                values.iter_mut().for_each(|value| *value = places.get());
+            },
+        );
+    };
+    let send = |values: &[f64], to: &Mailbox<AtomicU64>, step: u64| {
+        to.post(step, |places| values.iter().for_each(|&value| places.put(value)));
+    };
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let mut values = vec![0.0; numbers];
+            for step in 1..=STRETCHES * STEPS {
+                pass_on(&mut values, &there, step);
+                send(&values, &back, step);
+            }
+        });
+        let mut values = vec![1.0; numbers];
+        let mut least = f64::INFINITY;
+        for stretch in 0..STRETCHES {
+            let begin = Instant::now();
+            for step in stretch * STEPS + 1..=(stretch + 1) * STEPS {
+                send(&values, &there, step);
+                pass_on(&mut values, &back, step);
+            }
+            least = least.min(begin.elapsed().as_secs_f64() * 1e9 / STEPS as f64);
+        }
+        least
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str) -> Result<Costs, String> {
+        let mut sources = SourceMap::new();
+        let id = sources.add("costs.toml", text);
+        Costs::parse(text, id).map_err(|found| found.render(&sources, false, 100))
+    }
+
+    #[test]
+    fn costs_are_read_back_as_written() {
+        let costs = Costs {
+            machine: "Some \"CPU\", 2 cores".into(),
+            types: [("hydraulic.orifice".to_owned(), 5.25), ("signal.sine".to_owned(), 12.0)]
+                .into(),
+            exchange: Price { line: 3.5, edge: 0.0, neighbour: 120.0 },
+        };
+        let read = read(&costs.render()).unwrap();
+        assert_eq!(read.machine, costs.machine);
+        assert!(read.types.keys().eq(costs.types.keys()));
+        let times = |c: &Costs| -> Vec<f64> {
+            c.types.values().copied().chain([c.exchange.line, c.exchange.neighbour]).collect()
+        };
+        // From ns to s and back costs a rounding each.
+        for (read, written) in times(&read).into_iter().zip(times(&costs)) {
+            assert!((read - written).abs() <= 4.0 * f64::EPSILON * written, "{read} {written}");
+        }
+        assert_eq!(costs.of_type("hydraulic.orifice"), 5.25);
+        assert_eq!(costs.of_type("unheard.of"), 0.5 * (5.25 + 12.0));
+    }
+
+    #[test]
+    fn costs_without_sense_are_refused_with_their_place() {
+        for (text, part) in [
+            ("types = 3", "not what belongs here"),
+            ("[types]\n\"a.b\" = \"3 mm\"\n", "costs.toml:2"),
+            ("[types]\n\"a.b\" = 3\n", "no time"),
+            ("[types]\n\"a.b\" = \"-3 ns\"\n", "no time"),
+            ("[exchange]\nlines = \"1 ns\"\n", "did you mean `line`"),
+            ("[typs]", "typs"),
+            ("", "`synchronisation`"),
+            ("[", "F0101"),
+        ] {
+            let said = read(text).unwrap_err();
+            assert!(said.contains(part), "{text}: {part}:\n{said}");
+        }
+    }
+}

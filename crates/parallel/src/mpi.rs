@@ -1,0 +1,283 @@
+//! The parts of a circuit on the ranks of an MPI job, with the bits of a run in one piece.
+//!
+//! Every rank reads the circuit, plans and cuts it, and steps its own part. The first rank gathers
+//! rows, figures and the last state. A stretch in which anything goes wrong on any rank is repeated
+//! in one piece by the first rank, and so ends as it would have on one machine.
+
+use crate::cut::{Cut, figures};
+use crate::exchange::{Kind, Neighbours, Rare, Wire};
+use crate::rare::RareCut;
+use crate::threads::SplitError;
+use fluxline_core::engine::{self, Exchange};
+use fluxline_core::monitor::{Named, Tally, Verdict};
+use fluxline_core::plan::Plan;
+use fluxline_core::recorder::Recorder;
+use fluxline_core::run::{Ended, LOOK_EVERY, Outcome, Progress, record_start, run_on};
+use fluxline_core::state::{Faults, State};
+use fluxline_core::variables::Slot;
+use mpi::collective::SystemOperation;
+use mpi::environment::Universe;
+use mpi::topology::SimpleCommunicator;
+use mpi::traits::{Communicator, CommunicatorCollectives, Destination, Root, Source};
+
+/// Tags of messages between stretches; those of a step are 0 and 1.
+const ROWS: i32 = 2;
+const STATE: i32 = 3;
+const FIGURES: i32 = 4;
+const ERRORS: i32 = 5;
+
+/// Room for messages that are on their way, bytes.
+const BUFFER: usize = 64 << 20;
+
+/// This process as one of the ranks of a job.
+pub struct Ranks {
+    world: SimpleCommunicator,
+    // Ends MPI when it goes: after everything else.
+    _universe: Universe,
+}
+
+impl Ranks {
+    /// Joins the job; `None` when MPI cannot be started, or has been before.
+    pub fn join() -> Option<Self> {
+        let mut universe = mpi::initialize()?;
+        universe.set_buffer_size(BUFFER);
+        Some(Self { world: universe.world(), _universe: universe })
+    }
+
+    /// The number of this rank, from 0.
+    pub fn rank(&self) -> usize {
+        self.world.rank() as usize
+    }
+
+    /// How many ranks there are.
+    pub fn count(&self) -> usize {
+        self.world.size() as usize
+    }
+
+    /// What every rank says.
+    pub fn ask_all(&self, word: u64) -> Vec<u64> {
+        let mut words = vec![0; self.count()];
+        self.world.all_gather_into(&word, &mut words[..]);
+        words
+    }
+
+    /// Ends all ranks at once, as nothing else will.
+    pub fn abort(&self, code: u8) -> ! {
+        self.world.abort(i32::from(code))
+    }
+}
+
+/// The way to or from a rank.
+struct MpiWire<'a> {
+    world: &'a SimpleCommunicator,
+    rank: i32,
+    tag: i32,
+}
+
+impl Wire for MpiWire<'_> {
+    fn post(&mut self, _: u64, numbers: &[f64]) {
+        self.world.process_at_rank(self.rank).buffered_send_with_tag(numbers, self.tag);
+    }
+    fn take(&mut self, _: u64, numbers: &mut [f64]) {
+        // Messages of a rank with one tag arrive in the order in which they were sent.
+        self.world.process_at_rank(self.rank).receive_into_with_tag(numbers, self.tag);
+    }
+}
+
+/// What a run needs on every rank.
+struct Job<'a, 'r> {
+    ranks: &'a Ranks,
+    plan: &'a Plan,
+    split: &'a Cut,
+    steps: u64,
+    recorder: &'a mut Recorder<'r>,
+    go_on: &'a mut dyn FnMut(Progress) -> bool,
+}
+
+/// Runs a plan on all ranks, one part each. The outcome and the state are those of the whole on the
+/// first rank, and of no meaning on the others.
+pub fn run(
+    ranks: &Ranks,
+    plan: &Plan,
+    split: &Cut,
+    state: &mut State<f64>,
+    steps: u64,
+    recorder: &mut Recorder,
+    mut go_on: impl FnMut(Progress) -> bool,
+) -> Outcome {
+    let mut tally = Tally::new(plan, state, true);
+    record_start(plan, state, steps, recorder);
+    let part = ranks.rank();
+    let wire = |link: usize, kind: Kind| {
+        let link = &split.links[link];
+        let other = if link.from == part { link.to } else { link.from };
+        MpiWire { world: &ranks.world, rank: other as i32, tag: kind as i32 }
+    };
+    let mut exchange = Neighbours::new(split, part, wire);
+    let mut job = Job { ranks, plan, split, steps, recorder, go_on: &mut go_on };
+    let (mut ended, repeat) = step_all(&mut job, &mut exchange, state, &mut tally, |_, _| {});
+    if repeat && part == 0 {
+        ended = run_on(plan, state, steps, recorder, &mut tally, &mut go_on);
+    }
+    Outcome { ended, verdict: Verdict::new(plan, state, &tally) }
+}
+
+/// The same with an exchange every n-th step; see [`crate::threads::run_rarely`].
+pub fn run_rarely(
+    ranks: &Ranks,
+    plan: &Plan,
+    rare: &RareCut,
+    state: &mut State<f64>,
+    steps: u64,
+    recorder: &mut Recorder,
+    mut go_on: impl FnMut(Progress) -> bool,
+) -> (Outcome, SplitError) {
+    let begun_at = state.step;
+    let mut tally = Tally::new(plan, state, true);
+    record_start(plan, state, steps, recorder);
+    let part = ranks.rank();
+    let wire = |from: usize, to: usize| {
+        let other = if from == part { to } else { from };
+        MpiWire { world: &ranks.world, rank: other as i32, tag: Kind::Flows as i32 }
+    };
+    let mut exchange = Rare::new(rare, part, state, wire);
+    let mut job = Job { ranks, plan, split: &rare.split, steps, recorder, go_on: &mut go_on };
+    let mut errors: Vec<f64> = Vec::new();
+    let (mut ended, repeat) =
+        step_all(&mut job, &mut exchange, state, &mut tally, |x, state| x.restore(state));
+    for &(line, value, at) in exchange.split_errors() {
+        errors.extend([line as f64, value, at as f64]);
+    }
+    if repeat && part == 0 {
+        // From the last sound state on in one piece, which tells what is wrong if it is the circuit.
+        ended = run_on(plan, state, steps, recorder, &mut tally, &mut go_on);
+    }
+    let mut error = SplitError { worst: None, lines: rare.lines.len() };
+    for three in gather(ranks, &errors, ERRORS).concat().chunks_exact(3) {
+        if three[1] > error.worst.as_ref().map_or(0.0, |(worst, _)| worst.value) {
+            let component = plan.name(rare.lines[three[0] as usize].component).to_owned();
+            let step = begun_at as f64 + three[2] * f64::from(rare.every);
+            let named = Named { component, value: three[1] };
+            error.worst = Some((named, plan.start + step * plan.step));
+        }
+    }
+    (Outcome { ended, verdict: Verdict::new(plan, state, &tally) }, error)
+}
+
+/// Numbers of all ranks on the first; nothing on the others.
+fn gather(ranks: &Ranks, own: &[f64], tag: i32) -> Vec<Vec<f64>> {
+    if ranks.rank() > 0 {
+        ranks.world.process_at_rank(0).send_with_tag(own, tag);
+        return Vec::new();
+    }
+    let others = 1..ranks.count() as i32;
+    let receive = |rank| ranks.world.process_at_rank(rank).receive_vec_with_tag::<f64>(tag).0;
+    std::iter::once(own.to_vec()).chain(others.map(receive)).collect()
+}
+
+/// Steps the part of this rank to the end, or until something happens. On the first rank the state
+/// and figures become those of the whole: of the last step, or of the last good one, when true tells
+/// that it is to be repeated.
+fn step_all<X: Exchange>(
+    job: &mut Job<'_, '_>,
+    exchange: &mut X,
+    state: &mut State<f64>,
+    tally: &mut Tally,
+    restore: impl Fn(&X, &mut State<f64>),
+) -> (Ended, bool) {
+    let Job { ranks, plan, split, steps, .. } = *job;
+    let part = ranks.rank();
+    let own = &split.parts[part];
+    let columns: Vec<Vec<(Slot, usize)>> = split.columns(job.recorder);
+    let sampling = job.recorder.sampling;
+    let mut mine = figures(plan, own, tally);
+    let mut now = state.clone();
+    let mut good = (now.clone(), mine.clone());
+    let mut rows: Vec<f64> = Vec::new();
+    let mut row = vec![0.0; job.recorder.variables.len() + 1];
+    let time_of = |step: u64| plan.start + step as f64 * plan.step;
+    let mut ended = Ended::Done;
+    let mut repeat = false;
+    while now.step < steps {
+        good.0.copy_from(&now);
+        good.1.copy_from(&mine);
+        rows.clear();
+        let begin = now.step;
+        let end = (begin + LOOK_EVERY).min(steps);
+        let mut sample = sampling.next(begin + 1, steps);
+        while now.step < end {
+            engine::part_waves(&own.plan, &mut now, exchange);
+            engine::part_flows(&own.plan, &mut now, &mut mine, exchange);
+            engine::part_end(&own.plan, &mut now, &mut mine, exchange);
+            if now.step == sample {
+                rows.extend(columns[part].iter().map(|(slot, _)| slot.read(&now)));
+                sample = sampling.next(now.step + 1, steps);
+            }
+        }
+        let is_well = now.faults == Faults::default()
+            && rows.iter().all(|x| x.is_finite())
+            && split.is_sound(part, &now);
+        let mut all_are_well = 0u8;
+        ranks.world.all_reduce_into(&u8::from(is_well), &mut all_are_well, SystemOperation::min());
+        if all_are_well == 0 {
+            repeat = true;
+            break;
+        }
+        let all_rows = gather(ranks, &rows, ROWS);
+        let mut decision = 1u8;
+        if part == 0 {
+            let mut taken = 0;
+            let mut sample = sampling.next(begin + 1, steps);
+            while sample <= now.step {
+                row[0] = time_of(sample);
+                for (rows, columns) in all_rows.iter().zip(&columns) {
+                    let values = rows[taken * columns.len()..].iter();
+                    values.zip(columns).for_each(|(x, (_, place))| row[*place] = *x);
+                }
+                job.recorder.take_row(&row);
+                taken += 1;
+                if sample == steps {
+                    break;
+                }
+                sample = sampling.next(sample + 1, steps);
+            }
+            let time = time_of(now.step);
+            if job.recorder.has_failed() {
+                (ended, decision) = (Ended::SinkFailed, 0);
+            } else if !(job.go_on)(Progress { step: now.step, steps, time }) {
+                (ended, decision) = (Ended::Interrupted { time }, 0);
+            }
+        }
+        ranks.world.process_at_rank(0).broadcast_into(&mut decision);
+        if decision == 0 {
+            break;
+        }
+    }
+    let (last, last_figures) = if repeat { (&mut good.0, &good.1) } else { (&mut now, &mine) };
+    restore(exchange, last);
+    let mut numbers = Vec::new();
+    split.read_own(part, last, |x| numbers.push(x));
+    let all = gather(ranks, &numbers, STATE);
+    let figures_of_all = gather_words(ranks, &last_figures.to_numbers(), FIGURES);
+    for (part, (numbers, words)) in all.iter().zip(&figures_of_all).enumerate() {
+        let mut numbers = numbers.iter().copied();
+        split.write_own(part, state, || numbers.next().unwrap_or(f64::NAN));
+        let of = &split.parts[part];
+        let mut theirs = figures(plan, of, tally);
+        if theirs.from_numbers(words) {
+            tally.take_in(plan, &of.plan, &of.kept, &theirs);
+        }
+    }
+    (state.time, state.step) = (last.time, last.step);
+    (ended, repeat)
+}
+
+fn gather_words(ranks: &Ranks, own: &[u64], tag: i32) -> Vec<Vec<u64>> {
+    if ranks.rank() > 0 {
+        ranks.world.process_at_rank(0).send_with_tag(own, tag);
+        return Vec::new();
+    }
+    let others = 1..ranks.count() as i32;
+    let receive = |rank| ranks.world.process_at_rank(rank).receive_vec_with_tag::<u64>(tag).0;
+    std::iter::once(own.to_vec()).chain(others.map(receive)).collect()
+}
