@@ -5,7 +5,7 @@
 //! `x·1`, `a − (−b)`, `|−x|`, but never `x + 0`, which turns −0 into 0.
 //!
 //! Where a component asks whether a mask holds ([`Mask::any`], [`Mask::all`]), the answer is a
-//! decision: it is written down, and [`explore`] repeats the computation with the other answer until
+//! decision: it is written down, and `explore` repeats the computation with the other answer until
 //! it knows the tree of all of them, or as much of it as it is allowed to. For a single run a
 //! decision settles the masks that follow from it; in lanes they stay open, because lanes may
 //! disagree.
@@ -763,6 +763,9 @@ pub struct Followed<R> {
 
 type Path<R> = (Vec<Decision>, Followed<R>);
 
+/// A tree, or why a computation cannot be followed.
+type Found<R> = Result<Tree<Followed<R>>, &'static str>;
+
 /// Computes along one path; the reason when it cannot be followed.
 fn follow<R: PartialEq>(
     script: &[bool],
@@ -904,7 +907,7 @@ pub(crate) fn explore<R: Results>(
     most: usize,
     fill: bool,
     compute: &mut dyn FnMut(Probe) -> R,
-) -> Result<Tree<Followed<R>>, &'static str> {
+) -> Found<R> {
     let mut paths: Vec<Path<R>> = Vec::new();
     let mut waiting: VecDeque<Vec<bool>> = VecDeque::from([Vec::new()]);
     let begin = with(|tape| {
@@ -943,8 +946,8 @@ pub(crate) fn explore<R: Results>(
 fn tree<R>(
     mut paths: Vec<Path<R>>,
     begin: &mut Vec<bool>,
-    rest: &mut dyn FnMut(&[bool]) -> Result<Tree<Followed<R>>, &'static str>,
-) -> Result<Tree<Followed<R>>, &'static str> {
+    rest: &mut dyn FnMut(&[bool]) -> Found<R>,
+) -> Found<R> {
     let depth = begin.len();
     let Some((decisions, _)) = paths.first() else { return rest(begin) };
     let Some(&Decision { mask, is_any, .. }) = decisions.get(depth) else {
