@@ -41,8 +41,16 @@ impl Manner {
     /// cores would wait for each other's turns in every step.
     pub fn of(parts: usize) -> Self {
         let cores = std::thread::available_parallelism().map_or(1, |cores| cores.get());
-        Self { threads: parts.min(cores), pin: true, spins: 300 }
+        Self { threads: parts.min(cores), pin: is_idle(), spins: 300 }
     }
+}
+
+/// Whether nobody else is at work on this machine. A thread that must stay on a core where others are
+/// gets its turn every few milliseconds, and all parts wait for it.
+fn is_idle() -> bool {
+    let told = std::fs::read_to_string("/proc/loadavg").ok();
+    let load = told.and_then(|text| text.split(' ').next()?.parse::<f64>().ok());
+    load.is_some_and(|load| load < 0.5)
 }
 
 /// A mailbox, and how to wait for it.

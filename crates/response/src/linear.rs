@@ -62,11 +62,14 @@ struct Step<'a> {
     work: State<Tangent>,
     begin: f64,
     outputs: &'a [Output],
+    /// The input too is a little beside the point: a valve may be open exactly as far as it goes.
+    nudge: f64,
 }
 
 impl Step<'_> {
     /// Takes the step from the working state: the outputs after it.
     fn take(&mut self, tick: u64, push: Tangent) -> Vec<Tangent> {
+        let push = push + self.nudge;
         let when = When::held(self.begin, tick);
         let seen = self.probed.step(&mut self.work, when, push);
         let read = |output: &Output| output.slot.map_or(seen, |slot| slot.read(&self.work));
@@ -155,7 +158,14 @@ pub fn linearise(
     let tick = (state.step + state.rest_steps + 1).max(ring + 3);
     let base = lifted(&beside(plan, state, side), Tangent::constant);
     let work = base.clone();
-    let mut step = Step { probed, base, work, begin: time, outputs };
+    // Of a plain signal that is zero, it is known what is small; of a conductance it is not.
+    let least = if input.unit == "1" { 1e-3 } else { 0.0 };
+    let size = signal_at(point, input).abs().max(least);
+    let nudge = match side {
+        Side::Above => BESIDE * size,
+        Side::Below => -BESIDE * size,
+    };
+    let mut step = Step { probed, base, work, begin: time, outputs, nudge };
     let jacobian = differentiate(plan, &mut step, tick, count)?;
     let sources = sources(plan, &mut step, tick, &jacobian)?;
     Ok(assemble(plan, jacobian, &sources, outputs))

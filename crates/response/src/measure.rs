@@ -205,16 +205,21 @@ pub fn by_sines(
     let step = point.plan.step;
     let next = AtomicUsize::new(0);
     let threads = std::thread::available_parallelism().map_or(1, |n| n.get());
+    // Windows are as long as the longest period: what dies away slowly is seen to change.
+    let longest = frequencies.iter().map(|f| 1.0 / (f * step)).fold(1.0, f64::max);
     let one = |frequency: f64| {
-        // So many periods that the steps of all of them are whole to a thousandth.
+        // So many periods that the steps of all of them are whole to a part in 10⁵.
         let per_period = 1.0 / (frequency * step);
         let miss = |periods: usize| {
             let steps = per_period * periods as f64;
             (steps - steps.round()).abs() / steps
         };
-        let periods = (1..=64)
+        let least = (longest / per_period).round().max(1.0) as usize;
+        let all = least..least + 64;
+        let periods = all
+            .clone()
             .find(|&periods| miss(periods) < 1e-5)
-            .unwrap_or_else(|| (1..=64).min_by(|&a, &b| miss(a).total_cmp(&miss(b))).unwrap_or(1));
+            .unwrap_or_else(|| all.min_by(|&a, &b| miss(a).total_cmp(&miss(b))).unwrap_or(least));
         let steps = (per_period * periods as f64).round() as usize;
         let push = multisine(steps, &[periods], excitation.amplitude);
         settle(Rig::new(point, input, touch, outputs), &push, &[periods], excitation, step)

@@ -377,11 +377,11 @@ fn derivatives_through_a_run_equal_central_differences_of_runs() {
         ("high.volume", "m^3"),
         ("first.diameter", "m"),
         ("second.conductance", "m^3/(s*Pa)"),
-        ("drive.gain", "1"),
+        ("drive.gain", "rad"),
         ("push.frequency", "1/s"),
         ("low.bore", "m"),
-        ("push.offset", "1"),
-        ("push.amplitude", "1"),
+        ("push.offset", "rad"),
+        ("push.amplitude", "rad"),
         ("fluid.density", "kg/m^3"),
     ];
     let metrics = [

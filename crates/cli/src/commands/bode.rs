@@ -26,6 +26,8 @@ use std::path::Path;
 const SHOWN_ROOTS: usize = 12;
 /// Rows of the table of the response.
 const SHOWN_ROWS: usize = 9;
+/// Poles and zeros with a smaller |z| die away within a step, and are not listed.
+const WITHIN_A_STEP: f64 = 0.01;
 /// Responses on both sides of a point that differ by more than this are told.
 const TWO_SLOPES: f64 = 1e-3;
 /// A pole this far inside of the unit circle, or less, neither decays nor grows.
@@ -140,8 +142,15 @@ fn respond(console: &Console, args: &Bode, session: &mut Session) -> Result<(), 
     let touch = if cut.is_some() { Touch::Cut(held) } else { Touch::Add };
     let mut system = linearise(place, Side::Above, &input, touch, &outputs)?;
     let mut other_side = linearise(place, Side::Below, &input, touch, &outputs)?;
+    // Where a valve is as far open as it goes, only the other side answers.
+    let is_silent = |system: &System| system.size() == 0 && system.direct.iter().all(|&d| d == 0.0);
+    let mut side = Side::Above;
+    if is_silent(&system) && !is_silent(&other_side) {
+        std::mem::swap(&mut system, &mut other_side);
+        side = Side::Below;
+    }
     let closed_poles = match cut {
-        Some(_) => linearise(place, Side::Above, &input, Touch::Add, &outputs[..1])?.poles(),
+        Some(_) => linearise(place, side, &input, Touch::Add, &outputs[..1])?.poles(),
         None => None,
     };
     if cut.is_some() {
@@ -448,6 +457,11 @@ impl Answer<'_> {
                 _ => format!("{what}, {}", output.name),
             };
             let (first, h) = grid[0];
+            if self.responses[i].iter().all(|h| h.norm() == 0.0) {
+                let why = "nothing at this point: dry friction, a stop or a limit holds it; look at another (--at), or measure (--measure)";
+                line(&name("answers"), why);
+                continue;
+            }
             let unit = ratio_unit(output.unit, self.input.unit);
             line(
                 &name("gain"),
@@ -540,8 +554,10 @@ impl Answer<'_> {
         let Some(roots) = roots else {
             return format!("\n  {what}s are looked for up to {MOST_STATES} states\n");
         };
-        // One of each pair; what is faster than half the sampling rate is of the arithmetic.
-        let upper: Vec<&Root> = roots.iter().filter(|root| root.s.im >= 0.0).collect();
+        // One of each pair. What is over within a step is of the arithmetic.
+        let is_shown =
+            |root: &&Root| root.z.im >= 0.0 && (self.args.all || root.z.norm() > WITHIN_A_STEP);
+        let upper: Vec<&Root> = roots.iter().filter(is_shown).collect();
         if upper.is_empty() {
             return format!("\n  no {what}s but those of delays\n");
         }
@@ -556,7 +572,10 @@ impl Answer<'_> {
             rows.push(vec![
                 format!("{} 1/s", pair(root.s)),
                 hertz(root.natural_frequency() / TAU),
-                rounded(root.damping_ratio(), 4),
+                match root.damping_ratio() {
+                    damping if damping.is_finite() => rounded(damping, 4),
+                    _ => "–".to_owned(),
+                },
                 pair(root.z),
             ]);
         }

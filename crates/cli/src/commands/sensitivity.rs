@@ -70,7 +70,8 @@ fn value_of(circuit: &Circuit, name: &str) -> Option<(f64, Dimension)> {
     let plain = plain.strip_suffix("#Value").unwrap_or(plain);
     let at = plain.rfind(['.', '#'])?;
     let owner = plain[..at].replace('$', ".");
-    let instance = circuit.components.iter().find(|one| one.name == owner)?;
+    let lines = circuit.connections.iter().filter_map(|connection| connection.line.as_ref());
+    let instance = circuit.components.iter().chain(lines).find(|one| one.name == owner)?;
     let declaration = instance.declaration();
     let parameter = declaration.parameter(&plain[at + 1..])?;
     let unit = Unit::parse(declaration.parameters[parameter].unit);
