@@ -88,10 +88,21 @@ impl Data {
             let Some(column) = problems.take(self.column(&input.column, input.at)) else {
                 continue;
             };
-            let known = || self.times.iter().zip(&column.values).filter(|(_, x)| x.is_finite());
+            let known: Vec<(f64, f64)> = (self.times.iter().copied())
+                .zip(column.values.iter().copied())
+                .filter(|(_, x)| x.is_finite())
+                .collect();
+            // Between equal values a point changes nothing, not even bits: the table is shorter.
+            let is_flat = |i: usize| {
+                i > 0
+                    && i + 1 < known.len()
+                    && known[i - 1].1 == known[i].1
+                    && known[i].1 == known[i + 1].1
+            };
+            let kept = || (0..known.len()).filter(|&i| !is_flat(i)).map(|i| known[i]);
             let list = |each: Vec<String>| format!("[{}]", each.join(", "));
-            let x = list(known().map(|(t, _)| format!("{t:?}")).collect());
-            let y = list(known().map(|(_, x)| format!("{x:?}")).collect());
+            let x = list(kept().map(|(t, _)| format!("{t:?}")).collect());
+            let y = list(kept().map(|(_, x)| format!("{x:?}")).collect());
             all.push(Override::new(
                 &format!("{}.table", input.to),
                 &format!("{{ x = {x}, y = {y} }}"),

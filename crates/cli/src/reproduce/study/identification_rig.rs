@@ -242,7 +242,7 @@ fn figures(extent: &Extent) -> Result<Vec<Figure>, Diagnostics> {
     let few = [("samples", 16.0), ("starts", 1.0)];
     let method = choose("levenberg_marquardt", if extent.is_whole { &[] } else { &few })?;
     let squares = identify(extent, study.clone(), &data, &method, Measure::Squared)?;
-    let mut all = recovered("least squares", &study, &truth, &squares);
+    let mut all = recovered("least squares", &study, &truth, &squares, Band::Relative(0.02));
     let figure = |quantity: &str, reference: f64, ours: f64, unit, band| Figure {
         quantity: quantity.to_owned(),
         reference: Some(reference),
@@ -264,7 +264,7 @@ fn figures(extent: &Extent) -> Result<Vec<Figure>, Diagnostics> {
         // 12 sub-populations × 30 members × 40 generations, then a search from the best of each.
         let method = choose("genetic_search", &[])?;
         let genetic = identify(extent, study.clone(), &data, &method, Measure::Absolute)?;
-        all.extend(recovered("genetic", &study, &truth, &genetic));
+        all.extend(recovered("genetic", &study, &truth, &genetic, Band::Any));
         all.push(figure("genetic: runs", 14_400.0, genetic.runs as f64, "", Band::AtLeast));
         all.push(figure("genetic: time", 120.0, genetic.seconds, "s", Band::AtMost));
         all.push(Figure {
@@ -310,8 +310,14 @@ fn faults(extent: &Extent) -> Result<Vec<Figure>, Diagnostics> {
     Ok(all)
 }
 
-/// Each parameter beside its true value; the bar holds for those that the data determine.
-fn recovered(how: &str, study: &StudyFile, truth: &[f64], identified: &Identified) -> Vec<Figure> {
+/// Each parameter beside its true value; the band holds for those that the data determine.
+fn recovered(
+    how: &str,
+    study: &StudyFile,
+    truth: &[f64],
+    identified: &Identified,
+    band: Band,
+) -> Vec<Figure> {
     let figure = |i: usize| {
         let is_determined = identified.is_determined[i];
         let word = if is_determined { "" } else { ", not determined" };
@@ -321,7 +327,7 @@ fn recovered(how: &str, study: &StudyFile, truth: &[f64], identified: &Identifie
             origin: Origin::Published,
             ours: identified.values[i],
             unit: "SI",
-            band: if is_determined { Band::Relative(0.02) } else { Band::Any },
+            band: if is_determined { band } else { Band::Any },
         }
     };
     (0..truth.len()).map(figure).collect()
