@@ -3,11 +3,9 @@
 //!
 //! `cargo bench -p fluxline --bench servos`
 
-use fluxline_core::batches::Batches;
 use fluxline_core::engine;
 use fluxline_core::monitor::Tally;
 use fluxline_core::plan::Plan;
-use fluxline_core::state::State;
 use fluxline_formats::load_text;
 use std::fmt::Write;
 use std::path::Path;
@@ -94,13 +92,15 @@ fn servos(count: usize) -> String {
 }
 
 /// Nanoseconds per component and step, the least of several repeats.
-fn cost(plan: &Plan, steps: u64, mut step: impl FnMut(&mut State<f64>, &mut Tally, u64)) -> f64 {
+fn cost(plan: &Plan, steps: u64) -> f64 {
     let mut best = f64::INFINITY;
     for _ in 0..9 {
         let mut state = plan.initial.clone();
         let mut tally = Tally::new(plan, &mut state, true);
         let begin = Instant::now();
-        step(&mut state, &mut tally, steps);
+        for _ in 0..steps {
+            engine::step(plan, &mut state, &mut tally, false);
+        }
         best = best.min(begin.elapsed().as_secs_f64());
     }
     best * 1e9 / (steps as f64 * plan.component_count() as f64)
@@ -108,7 +108,7 @@ fn cost(plan: &Plan, steps: u64, mut step: impl FnMut(&mut State<f64>, &mut Tall
 
 fn main() {
     let registry = fluxline::registry();
-    println!("servos  components  one by one  side by side  ratio    (ns per component and step)");
+    println!("servos  components  ns per component and step");
     for count in [1, 8, 50, 200, 1000] {
         let read = load_text("servos.toml", &servos(count), Path::new(""), &registry, &[]);
         let Some(circuit) = &read.circuit else {
@@ -117,21 +117,6 @@ fn main() {
         };
         let Some(plan) = Plan::of(circuit, &registry).plan else { continue };
         let steps = (4_000_000 / plan.component_count() as u64).clamp(100, 30_000);
-        let single = cost(&plan, steps, |state, tally, steps| {
-            for _ in 0..steps {
-                engine::step(&plan, state, tally, false);
-            }
-        });
-        let mut batches = Batches::of(&plan);
-        let wide = batches.as_mut().map(|batches| {
-            cost(&plan, steps, |state, tally, steps| batches.advance(state, tally, steps))
-        });
-        print!("{count:>6} {:>11} {single:>11.2}", plan.component_count());
-        match wide.zip(batches) {
-            Some((wide, batches)) => {
-                println!(" {wide:>13.2} {:>6.2}    {} in lanes", single / wide, batches.members());
-            }
-            None => println!(" {:>13}", "–"),
-        }
+        println!("{count:>6} {:>11} {:>26.2}", plan.component_count(), cost(&plan, steps));
     }
 }

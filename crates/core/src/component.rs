@@ -363,12 +363,6 @@ pub trait Group<T: Num>: Send + Sync {
     fn wiring(&self, index: usize) -> &Wiring;
     /// A group of some of them, wired to the same places: for parts of a circuit.
     fn select(&self, members: &[usize]) -> Box<dyn Group<T>>;
-    /// Some of them in another state; `None` when a wiring is that of another type.
-    fn rewired(&self, members: Vec<(usize, Wiring)>) -> Option<Box<dyn Group<T>>>;
-    /// How they are stepped side by side, where that is compiled.
-    fn packing(&self) -> Option<Packing> {
-        None
-    }
     /// Signals that must be positive for them to be stepped.
     fn gates(&self) -> &[u32] {
         &[]
@@ -476,20 +470,6 @@ impl<M: Physics, T: Num> Group<T> for GroupOf<M, T> {
         }
         Box::new(chosen)
     }
-    fn rewired(&self, members: Vec<(usize, Wiring)>) -> Option<Box<dyn Group<T>>> {
-        let mut group = Self::default();
-        for (index, wiring) in members {
-            let constants = M::lift(self.members.constants().get(index)?, &mut |x: T| x);
-            if !group.push(constants, wiring) {
-                return None;
-            }
-        }
-        Some(Box::new(group))
-    }
-    #[cfg(feature = "lanes")]
-    fn packing(&self) -> Option<Packing> {
-        Some(Packing::of::<M>())
-    }
     fn as_any(&self) -> &dyn Any {
         self
     }
@@ -536,10 +516,6 @@ impl<T: Num> Group<T> for Gated<T> {
     }
     fn select(&self, members: &[usize]) -> Box<dyn Group<T>> {
         Box::new(Self { group: self.group.select(members), gates: self.gates.clone() })
-    }
-    fn rewired(&self, members: Vec<(usize, Wiring)>) -> Option<Box<dyn Group<T>>> {
-        let group = self.group.rewired(members)?;
-        Some(Box::new(Self { group, gates: self.gates.clone() }))
     }
     fn gates(&self) -> &[u32] {
         &self.gates

@@ -123,7 +123,7 @@ fn alike<M: Physics>(one: &dyn Group<f64>, other: &dyn Group<f64>) -> bool {
 }
 
 /// Packs the same group of N plans; `None` when they differ in more than numbers.
-pub(crate) fn pack_group<const N: usize, I>(
+fn pack_group<const N: usize, I>(
     groups: [&dyn Group<f64>; N],
     packing: &Packing,
     pack: Pack<N, I>,

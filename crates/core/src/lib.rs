@@ -3,7 +3,6 @@
 // Lets the declarations of this crate use the same attributes as everybody's.
 extern crate self as fluxline_core;
 
-pub mod batches;
 pub mod builder;
 pub mod circuit;
 pub mod component;

@@ -1,6 +1,5 @@
 //! A run: steps, samples, checks, and an end that is told.
 
-use crate::batches::Batches;
 use crate::engine::{self, Offence};
 use crate::monitor::{Tally, Verdict};
 use crate::plan::Plan;
@@ -130,15 +129,6 @@ impl Stepper for ByEngine {
     fn end(&mut self, _: &Plan, _: &mut Tally) {}
 }
 
-/// Circuits with many components of one type.
-impl Stepper for Batches<'_> {
-    fn begin(&mut self, _: &Plan, _: &State<f64>, _: &Tally) {}
-    fn advance(&mut self, _: &Plan, state: &mut State<f64>, tally: &mut Tally, steps: u64) {
-        Batches::advance(self, state, tally, steps);
-    }
-    fn end(&mut self, _: &Plan, _: &mut Tally) {}
-}
-
 /// Runs from `state` until step `steps`, counted from the start of the circuit's time.
 ///
 /// `go_on` is called now and then and stops the run when it returns false. The step loop itself
@@ -151,10 +141,7 @@ pub fn run(
     watch: bool,
     go_on: impl FnMut(Progress) -> bool,
 ) -> Outcome {
-    match Batches::of(plan) {
-        Some(mut batches) => run_by(&mut batches, plan, state, steps, recorder, watch, go_on),
-        None => run_by(&mut ByEngine, plan, state, steps, recorder, watch, go_on),
-    }
+    run_by(&mut ByEngine, plan, state, steps, recorder, watch, go_on)
 }
 
 /// The same with another stepper.
@@ -191,10 +178,7 @@ pub fn run_on(
     tally: &mut Tally,
     go_on: &mut dyn FnMut(Progress) -> bool,
 ) -> Ended {
-    match Batches::of(plan) {
-        Some(mut batches) => go_on_by(&mut batches, plan, state, steps, recorder, tally, go_on),
-        None => go_on_by(&mut ByEngine, plan, state, steps, recorder, tally, go_on),
-    }
+    go_on_by(&mut ByEngine, plan, state, steps, recorder, tally, go_on)
 }
 
 fn go_on_by(

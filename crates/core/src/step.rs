@@ -24,13 +24,13 @@
 use crate::component::{Clock, Declared, Group, Physics};
 use crate::declare::Declaration;
 use crate::domain::Role;
-use crate::number::{Lanes, Mask, Num};
+use crate::number::{Mask, Num};
 use crate::state::{Bond, Faults, State};
 use std::marker::PhantomData;
 use std::ops::{Deref, Range};
 
 /// Numbers in a bond, all of one type and without gaps: it is `repr(C)`.
-pub(crate) const BOND: usize = 6;
+const BOND: usize = 6;
 const _: () = assert!(size_of::<Bond<f64>>() == BOND * size_of::<f64>());
 
 /// Where a record keeps what; inputs follow, then ports.
@@ -42,86 +42,9 @@ const PORTS: usize = 4;
 const HEAD: usize = 5;
 
 /// The numbers of bonds in a row: six of each, in the order of its fields.
-#[inline(always)]
-pub(crate) fn numbers<T: Num>(bonds: &[Bond<T>]) -> &[T] {
-    const { assert!(size_of::<Bond<T>>() == BOND * size_of::<T>()) };
+pub(crate) fn numbers(bonds: &[Bond<f64>]) -> &[f64] {
     // SAFETY: `Bond` is `repr(C)` of `BOND` numbers, without gaps; the borrow is the same.
     unsafe { std::slice::from_raw_parts(bonds.as_ptr().cast(), bonds.len() * BOND) }
-}
-
-/// The same, to change them.
-#[inline(always)]
-pub(crate) fn numbers_mut<T: Num>(bonds: &mut [Bond<T>]) -> &mut [T] {
-    const { assert!(size_of::<Bond<T>>() == BOND * size_of::<T>()) };
-    // SAFETY: as `numbers`; any number may stand in a bond.
-    unsafe { std::slice::from_raw_parts_mut(bonds.as_mut_ptr().cast(), bonds.len() * BOND) }
-}
-
-/// Which numbers of an array belong into which lanes of another: for each of the other's, N places.
-#[derive(Clone, Debug)]
-pub(crate) struct Wires<const N: usize> {
-    /// Place among lanes, places of single numbers.
-    wires: Vec<(u32, [u32; N])>,
-    /// Both arrays are at least so long.
-    reach: [usize; 2],
-}
-
-impl<const N: usize> Default for Wires<N> {
-    fn default() -> Self {
-        Self { wires: Vec::new(), reach: [0; 2] }
-    }
-}
-
-impl<const N: usize> Wires<N> {
-    /// Adds a wire.
-    pub(crate) fn push(&mut self, lane: usize, places: [u32; N]) {
-        let Ok(place) = u32::try_from(lane) else { return };
-        let beyond = places.iter().map(|&place| place as usize + 1).max().unwrap_or(0);
-        self.reach = [self.reach[0].max(lane + 1), self.reach[1].max(beyond)];
-        self.wires.push((place, places));
-    }
-
-    #[inline(always)]
-    fn check(&self, lanes: usize, numbers: usize) {
-        assert!(self.reach[0] <= lanes && self.reach[1] <= numbers, "a state of another plan");
-    }
-
-    /// Puts numbers into lanes.
-    #[inline(always)]
-    pub(crate) fn gather(&self, from: &[f64], into: &mut [Lanes<N>]) {
-        self.check(into.len(), from.len());
-        for (lane, places) in &self.wires {
-            // SAFETY: `push` has counted all places into the reach, which was just checked.
-            unsafe {
-                let value = std::array::from_fn(|i| *from.get_unchecked(places[i] as usize));
-                *into.get_unchecked_mut(*lane as usize) = Lanes(value);
-            }
-        }
-    }
-
-    /// Takes numbers out of lanes.
-    #[inline(always)]
-    pub(crate) fn scatter(&self, from: &[Lanes<N>], into: &mut [f64]) {
-        self.check(from.len(), into.len());
-        for (lane, places) in &self.wires {
-            // SAFETY: as `gather`.
-            unsafe {
-                let value = from.get_unchecked(*lane as usize).0;
-                for i in 0..N {
-                    *into.get_unchecked_mut(places[i] as usize) = value[i];
-                }
-            }
-        }
-    }
-
-    /// Whether both arrays hold the same bits.
-    pub(crate) fn agree(&self, numbers: &[f64], lanes: &[Lanes<N>]) -> bool {
-        self.check(lanes.len(), numbers.len());
-        self.wires.iter().all(|(lane, places)| {
-            let value = lanes[*lane as usize].0;
-            (0..N).all(|i| value[i].to_bits() == numbers[places[i] as usize].to_bits())
-        })
-    }
 }
 
 /// Where a number of a bond is among the numbers of all bonds. Temperature is kept elsewhere: it
@@ -261,17 +184,6 @@ impl Wiring {
     /// Bond of each port.
     pub fn ports(&self) -> impl ExactSizeIterator<Item = u32> {
         self.record[HEAD + self.inputs..].iter().map(|slot| slot / BOND as u32)
-    }
-
-    /// Signal of each input.
-    pub fn inputs(&self) -> &[u32] {
-        &self.record[HEAD..HEAD + self.inputs]
-    }
-
-    /// Its block of states, rates, memory and history.
-    pub fn block(&self) -> Range<usize> {
-        let begin = self.record[STATES] as usize;
-        begin..begin + self.record[BLOCK] as usize
     }
 
     /// Where its outputs begin.

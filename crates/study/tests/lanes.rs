@@ -2,7 +2,6 @@
 //! compatibility set, with all their numbers scattered so that edges, stops and cavitation fall at
 //! different times in each lane.
 
-use fluxline_core::batches::Batches;
 use fluxline_core::circuit::{Circuit, Registry};
 use fluxline_core::declare::{Kind, Value};
 use fluxline_core::engine;
@@ -197,106 +196,4 @@ fn imported_models_give_the_bits_of_single_runs() {
     eprintln!("{compared} of {} models compared; others:\n{}", paths.len(), others.join("\n"));
     assert!(different.is_empty(), "{}", different.join("\n"));
     assert!(compared * 10 >= paths.len() * 8, "{}", others.join("\n"));
-}
-
-/// A circuit file with so many copies of its components and connections, names numbered.
-fn copies(text: &str, count: usize) -> String {
-    let (mut once, mut many) = (Vec::new(), Vec::new());
-    let mut is_many = false;
-    let mut is_dropped = false;
-    for line in text.lines() {
-        if line.starts_with('[') {
-            is_many = line.starts_with("[components.") || line.starts_with("[[connect");
-            is_dropped = line.starts_with("[[plot") || line.starts_with("[record");
-        }
-        match (is_dropped, is_many) {
-            (true, _) => {}
-            (false, true) => many.push(line),
-            (false, false) => once.push(line),
-        }
-    }
-    let mut text = once.join("\n");
-    for copy in 0..count {
-        let mut is_connection = false;
-        for line in &many {
-            text.push('\n');
-            if let Some(name) = line.strip_prefix("[components.").and_then(|l| l.strip_suffix(']'))
-            {
-                is_connection = false;
-                text.push_str(&format!("[components.{name}_{copy}]"));
-                continue;
-            }
-            is_connection |= line.starts_with("[[connect");
-            if !is_connection {
-                text.push_str(line);
-                continue;
-            }
-            // Quoted names: of components and their ports, and of the line itself.
-            for (i, part) in line.split('"').enumerate() {
-                if i > 0 {
-                    text.push('"');
-                }
-                let is_name = line.contains("name = \"") && !part.contains(' ');
-                match part.split_once('.') {
-                    Some((component, port)) if i % 2 == 1 && !part.contains(' ') => {
-                        text.push_str(&format!("{component}_{copy}.{port}"));
-                    }
-                    None if i % 2 == 1 && is_name => text.push_str(&format!("{part}_{copy}")),
-                    _ => text.push_str(part),
-                }
-            }
-        }
-    }
-    text
-}
-
-/// Nine copies of a circuit as one, all numbers scattered: eight members of each type in lanes and
-/// one left over.
-#[test]
-fn members_of_large_groups_side_by_side_give_the_bits_of_each_alone() {
-    let registry = registry();
-    let examples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples");
-    let mut paths = Vec::new();
-    files(&examples, "toml", &mut paths);
-    files(&examples, "hmf", &mut paths);
-    let (mut compared, mut in_lanes) = (0, 0);
-    for path in &paths {
-        let text = match path.extension().is_some_and(|e| e == "hmf") {
-            true => import(path, &registry, &[]).converted.map(|converted| converted.text),
-            false => std::fs::read_to_string(path).ok(),
-        };
-        let Some(text) = text else { continue };
-        let text = copies(&text, 9);
-        let folder = path.parent().unwrap_or(Path::new(""));
-        let read = fluxline_formats::load_text("copies.toml", &text, folder, &registry, &[]);
-        let Some(plan) = read.circuit.and_then(|circuit| scattered(&circuit, 3, &registry)) else {
-            continue;
-        };
-        let Some(mut batches) = Batches::wherever_possible(&plan) else { continue };
-        let (mut one, mut other) = (plan.initial.clone(), plan.initial.clone());
-        let mut tally = Tally::new(&plan, &mut one, true);
-        let mut other_tally = Tally::new(&plan, &mut other, true);
-        for steps in [1, 7, 300, 900] {
-            batches.advance(&mut one, &mut tally, steps);
-            for _ in 0..steps {
-                engine::step(&plan, &mut other, &mut other_tally, false);
-            }
-            assert_eq!((one.step, one.time), (other.step, other.time));
-            let names = || -> Vec<String> {
-                let differs = |v: &fluxline_core::variables::Variable| {
-                    v.slot.read(&one).to_bits() != v.slot.read(&other).to_bits()
-                };
-                plan.variables.iter().filter(differs).map(|v| v.name).take(6).collect()
-            };
-            assert!(bits(&one) == bits(&other), "{}: {}", path.display(), names().join(", "));
-        }
-        assert!(!batches.is_refuted(), "{}: a type writes beyond its side", path.display());
-        compared += 1;
-        in_lanes += batches.members();
-    }
-    if fluxline_core::instructions::Eight::all().is_empty() {
-        eprintln!("this machine has no registers for eight doubles: nothing is compared");
-        return;
-    }
-    assert!(compared >= 5 && in_lanes >= 300, "{compared} circuits, {in_lanes} members");
 }
