@@ -3,7 +3,7 @@
 //! The time of part p is the work of its tasks and what it spends on handing over lines
 //! (Pollmeier, equation 5.1); a step takes as long as its slowest part (5.2):
 //!
-//! t_p = Σ work + Σ_{q≠p} (n_pq·line + m_pq·edge + [m_pq > 0]·neighbour),  t = max_p t_p
+//! `t_p = Σ work + Σ_{q≠p} (n_pq·line + m_pq·edge + [m_pq > 0]·neighbour),  t = max_p t_p`
 //!
 //! with n_pq lines and m_pq pairs of joined tasks between the parts p and q.
 
