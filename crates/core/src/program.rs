@@ -556,7 +556,6 @@ impl<'a> Walk<'a> {
     }
 
     /// Follows a unit that may write `slots` and reads `read`, too.
-    #[expect(clippy::too_many_arguments, reason = "one place for all that units have in common")]
     fn unit(
         &mut self,
         part: Part,

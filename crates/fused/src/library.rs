@@ -6,7 +6,7 @@
 //!    [`crate::run`] wrote: it has the two functions below, of these types, and nothing that runs when
 //!    it is opened.
 //! 2. The code reads and writes its arrays at indices below the lengths of the layout it was written
-//!    for; [`Code::prepare`] and [`Code::advance`] compare the lengths of what they hand over.
+//!    for; `Code::prepare` and `Code::advance` compare the lengths of what they hand over.
 //! 3. The state is handed over as raw pointers that come from one exclusive borrow, which lasts as
 //!    long as the call; when the code calls the engine back, the engine works on that same state by
 //!    the pointer it was given, and the code does not touch it before the engine returns.

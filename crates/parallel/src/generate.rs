@@ -212,12 +212,12 @@ impl Blueprint {
                 self.connect(&[format!("{pipe}_pipe.port"), format!("{pipe}_out.inlet")]);
                 self.connect(&[format!("{pipe}_out.outlet"), format!("{tee}.port")]);
             }
-            if number % 7 == 0 {
+            if number.is_multiple_of(7) {
                 let pump = format!("p{row}_{column}");
                 self.add(pump.clone(), "hydraulic.flow_source", &[("flow", "60 l/min")]);
                 self.connect(&[format!("{pump}.outlet"), format!("{tee}.port")]);
             }
-            if number % 3 == 0 {
+            if number.is_multiple_of(3) {
                 let user = format!("u{row}_{column}");
                 let frequency = format!("{:.4} Hz", 2.0 + 8.0 * spread);
                 self.add(

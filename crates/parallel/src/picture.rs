@@ -95,7 +95,7 @@ fn picture(
 /// Colours that differ from their neighbours: steps of the golden angle around the circle of hues.
 fn colour(part: u32) -> String {
     let hue = (f64::from(part) * 137.507_764).rem_euclid(360.0);
-    let light = if part % 2 == 0 { 55 } else { 70 };
+    let light = if part.is_multiple_of(2) { 55 } else { 70 };
     format!("hsl({hue:.0},65%,{light}%)")
 }
 

@@ -293,7 +293,7 @@ fn sources(
             }
         }
     }
-    let stays = |row: usize| jacobian.columns[row].iter().any(|&entry| entry == (row, 1.0));
+    let stays = |row: usize| jacobian.columns[row].contains(&(row, 1.0));
     for history in &histories {
         for row in history.clone() {
             is_written[row] = others[row] > 0 || !stays(row);

@@ -79,8 +79,8 @@ impl<'a> Rig<'a> {
                 values[k] = output.slot.map_or(seen, |slot| slot.read(&self.state));
             }
         }
-        let ends = into.iter().filter_map(|values| values.last());
-        match ends.into_iter().all(|x| x.is_finite()) {
+        let mut ends = into.iter().filter_map(|values| values.last());
+        match ends.all(|x| x.is_finite()) {
             true => Ok(()),
             false => Err(Diagnostic::error(
                 Code::Diverged,

@@ -99,9 +99,8 @@ impl System {
         let mut responses = vec![Vec::with_capacity(steps); self.outputs.len()];
         let mut old = vec![0.0; n];
         for k in 0..steps {
-            for j in 0..n {
-                let age = self.ages[j] as usize;
-                old[j] = past[(k + longest - age) % longest][j];
+            for (j, (old, &age)) in old.iter_mut().zip(&self.ages).enumerate() {
+                *old = past[(k + longest - age as usize) % longest][j];
             }
             for (response, (entries, direct)) in
                 responses.iter_mut().zip(self.outputs.iter().zip(&self.direct))

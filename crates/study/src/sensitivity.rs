@@ -195,7 +195,7 @@ fn follow(
     let mut meters = Meters::new(metrics, steps);
     meters.look(metrics, &state, 0.0);
     while state.step < steps {
-        if state.step % 1024 == 0 && stop.load(Ordering::Relaxed) {
+        if state.step.is_multiple_of(1024) && stop.load(Ordering::Relaxed) {
             return Err(interrupted());
         }
         let (begin, end) = plan.times(&state);
