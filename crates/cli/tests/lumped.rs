@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 
 fn examples() -> Vec<PathBuf> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples");
-    let mut files: Vec<PathBuf> = ["", "lumped"]
+    // Models of studies stand still until data are replayed into them.
+    let mut files: Vec<PathBuf> = ["", "lumped", "parallel"]
         .into_iter()
         .filter_map(|part| std::fs::read_dir(folder.join(part)).ok())
         .flatten()
