@@ -38,8 +38,8 @@ fn load(path: &Path, registry: &Registry) -> Option<Circuit> {
     fluxline_formats::load_file(path, registry, &[]).circuit
 }
 
-/// The circuit with every quantity off by up to some per cent, as long as that makes a sound one.
-fn scattered(circuit: &Circuit, variant: u64, registry: &Registry) -> Option<Plan> {
+/// The circuit with every quantity off by up to half a spread, as long as that makes a sound one.
+fn scattered(circuit: &Circuit, spread: f64, variant: u64, registry: &Registry) -> Option<Plan> {
     let mut circuit = circuit.clone();
     for (number, instance) in circuit.components.iter_mut().enumerate() {
         let declaration = instance.declaration();
@@ -48,7 +48,7 @@ fn scattered(circuit: &Circuit, variant: u64, registry: &Registry) -> Option<Pla
             if let (Kind::Quantity, Value::Number(x)) =
                 (&parameter.kind, &mut instance.values[index])
             {
-                *x *= 1.0 + 0.04 * (uniform(variant, index, number as u64) - 0.5);
+                *x *= 1.0 + spread * (uniform(variant, index, number as u64) - 0.5);
             }
         }
         let rules = fluxline_core::values::Rules::of(declaration).ok()?;
@@ -122,11 +122,18 @@ where
 fn check(path: &Path, steps: u64, registry: &Registry) -> Result<Option<&'static str>, String> {
     let Some(circuit) = load(path, registry) else { return Ok(Some("cannot be read")) };
     let mut plans: Vec<Plan> = Vec::new();
-    for variant in 0..12 {
-        if let Some(plan) = scattered(&circuit, variant, registry)
-            && plans.first().is_none_or(|first| are_alike(first, &plan, registry))
-        {
-            plans.push(plan);
+    // Where a circuit has many lines, some of them change their number of steps with little.
+    for spread in [0.04, 4e-4] {
+        plans.clear();
+        for variant in 0..12 {
+            if let Some(plan) = scattered(&circuit, spread, variant, registry)
+                && plans.first().is_none_or(|first| are_alike(first, &plan, registry))
+            {
+                plans.push(plan);
+            }
+        }
+        if plans.len() > 1 {
+            break;
         }
     }
     if plans.is_empty() {
@@ -167,18 +174,14 @@ fn every_example_gives_the_bits_of_single_runs() {
         std::fs::read_to_string(path).is_ok_and(|text| text.contains("\ncircuit = "))
     };
     paths.retain(|path| !is_study(path));
-    let mut compared = 0;
-    for path in &paths {
-        let result = check(path, 6000, &registry);
-        compared += usize::from(result == Ok(None));
-        // Where many lines are scattered, some always change their number of steps.
-        let is_well = matches!(
-            result,
-            Ok(None | Some("carries temperature" | "variants differ in more than numbers"))
+    for path in paths {
+        let result = check(&path, 6000, &registry);
+        assert!(
+            matches!(result, Ok(None | Some("carries temperature"))),
+            "{}: {result:?}",
+            path.display()
         );
-        assert!(is_well, "{}: {result:?}", path.display());
     }
-    assert!(compared + 4 >= paths.len(), "{compared} of {} run side by side", paths.len());
 }
 
 /// The set is data beside the repository; where it is not there, nothing is compared.
