@@ -251,6 +251,7 @@ impl<M: Declared, T: Num> Members<M, T> {
                 count: end - begin,
             },
             reach: self.reach,
+            is_idle: M::IS_IDLE,
             gates: &[],
             group: PhantomData,
         }
@@ -390,6 +391,8 @@ unsafe impl<T> Sync for Call<T> {}
 pub struct Kernel<'g, T> {
     call: Call<T>,
     reach: Reach,
+    /// Nothing is done in a step.
+    is_idle: bool,
     /// Signals that must be positive.
     gates: &'g [u32],
     group: PhantomData<&'g ()>,
@@ -425,10 +428,12 @@ fn are_open<T: Num>(gates: &[u32], state: &State<T>) -> bool {
 /// Groups that are stepped one after the other, as the step loop calls them.
 pub struct Phase<T: Num> {
     groups: Vec<Box<dyn Group<T>>>,
-    /// One for each group.
+    /// One for each group that does anything in a step.
     calls: Vec<Call<T>>,
-    /// Signals that must be positive, for each group; none where nothing is gated.
+    /// Signals that must be positive, for each call; none where nothing is gated.
     gates: Vec<Box<[u32]>>,
+    /// How many calls the groups before each make.
+    begins: Vec<usize>,
     /// How far all of them look.
     reach: Reach,
 }
@@ -441,16 +446,24 @@ impl<T: Num> Default for Phase<T> {
 
 impl<T: Num> From<Vec<Box<dyn Group<T>>>> for Phase<T> {
     fn from(groups: Vec<Box<dyn Group<T>>>) -> Self {
-        let kernels = || groups.iter().map(|group| group.kernel(0..usize::MAX));
+        let all = || groups.iter().map(|group| group.kernel(0..usize::MAX));
+        let reach = all().fold(Reach::default(), |reach, kernel| reach.and(kernel.reach));
+        let mut count = 0;
+        let begins = all()
+            .map(|kernel| {
+                count += usize::from(!kernel.is_idle);
+                count - usize::from(!kernel.is_idle)
+            })
+            .collect();
+        let kernels = || all().filter(|kernel| !kernel.is_idle);
         let calls = kernels().map(|kernel| kernel.call).collect();
-        let reach = kernels().fold(Reach::default(), |reach, kernel| reach.and(kernel.reach));
         let gates = match kernels().any(|kernel| !kernel.gates.is_empty()) {
             true => kernels().map(|kernel| kernel.gates.into()).collect(),
             false => Vec::new(),
         };
         // The calls outlive the borrow of the groups, which stay in their boxes and unchanged for as
         // long as the calls live.
-        Self { calls, gates, reach, groups }
+        Self { calls, gates, begins, reach, groups }
     }
 }
 
@@ -473,12 +486,13 @@ impl<T: Num> Phase<T> {
     /// All groups.
     #[inline(always)]
     pub fn all(&self) -> Part<'_, T> {
-        let Self { groups, calls, gates, reach } = self;
+        let Self { groups, calls, gates, reach, .. } = self;
         Part { groups, calls, gates, reach: *reach }
     }
     /// The first so many groups, and the rest.
     pub fn split_at(&self, first: usize) -> (Part<'_, T>, Part<'_, T>) {
         let groups = self.groups.split_at(first);
+        let first = self.begins.get(first).copied().unwrap_or(self.calls.len());
         let calls = self.calls.split_at(first);
         let gates = self.gates.split_at(first.min(self.gates.len()));
         let reach = self.reach;

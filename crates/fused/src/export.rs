@@ -81,7 +81,8 @@ impl Export<'_> {
             Part::Gather(_) => Some("what several line ends push with together".to_owned()),
             Part::Scatter(_) => Some("what each of them gets".to_owned()),
         };
-        let text = text::write(&program, &Style { language, comment: &comment, times, ticks });
+        let style = Style { language, comment: &comment, times, ticks, seen: &[] };
+        let text = text::write(&program, &style);
         let mut samples = vec![0];
         while samples.last().is_some_and(|&last| last < self.steps) {
             samples.push(self.sampling.next(samples[samples.len() - 1] + 1, self.steps));

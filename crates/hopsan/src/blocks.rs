@@ -208,6 +208,14 @@ impl<T: Num> End<T> {
     pub fn effort(self, flow: T) -> T {
         self.wave + self.impedance * flow
     }
+    /// One of two ends.
+    #[inline(always)]
+    pub fn select(mask: T::Mask, yes: Self, no: Self) -> Self {
+        Self {
+            wave: T::select(mask, yes.wave, no.wave),
+            impedance: T::select(mask, yes.impedance, no.impedance),
+        }
+    }
     /// An end that has run dry: no wave, no impedance.
     #[inline(always)]
     pub fn dry_where(self, mask: T::Mask) -> Self {
@@ -289,9 +297,12 @@ fn once_dry<T: Num, const N: usize>(
     any: T::Mask,
     flows: impl FnOnce([End<T>; N]) -> [T; N],
 ) -> ([End<T>; N], [T; N]) {
-    let ends = std::array::from_fn(|i| ends[i].dry_where(dry[i]));
-    let again = flows(ends);
-    (ends, std::array::from_fn(|i| T::select(any, again[i], q[i])))
+    let drier: [End<T>; N] = std::array::from_fn(|i| ends[i].dry_where(dry[i]));
+    let again = flows(drier);
+    (
+        std::array::from_fn(|i| End::select(any, drier[i], ends[i])),
+        std::array::from_fn(|i| T::select(any, again[i], q[i])),
+    )
 }
 
 /// Holds a value between limits; swaps limits that are the wrong way round.

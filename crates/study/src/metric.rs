@@ -40,7 +40,8 @@ const MOST_KEPT: u64 = 1 << 19;
 /// One step of a signal's computation, on a stack.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Op {
-    Read(Slot),
+    /// A variable, by its place in [`Metrics::slots`].
+    Read(usize),
     Number(f64),
     Add,
     Subtract,
@@ -58,16 +59,16 @@ const STACK: usize = 16;
 
 impl Signal {
     #[inline(always)]
-    fn read<T: Num>(&self, state: &State<T>) -> T {
-        if let [Op::Read(slot)] = self.ops[..] {
-            return slot.read(state);
+    fn value<T: Num>(&self, read: impl Fn(usize) -> T) -> T {
+        if let [Op::Read(place)] = self.ops[..] {
+            return read(place);
         }
         let mut stack = [T::zero(); STACK];
         let mut top = 0;
         for op in &self.ops {
             match op {
-                Op::Read(slot) => {
-                    stack[top] = slot.read(state);
+                Op::Read(place) => {
+                    stack[top] = read(*place);
                     top += 1;
                 }
                 Op::Number(x) => {
@@ -189,6 +190,8 @@ impl Metric {
 pub struct Metrics {
     /// Them.
     pub all: Vec<Metric>,
+    /// The variables that they look at, each once.
+    slots: Vec<Slot>,
     signals: Vec<Signal>,
     gauges: Vec<Gauge>,
 }
@@ -198,6 +201,19 @@ fn wrong(text: &str, message: String) -> Diagnostic {
 }
 
 impl Metrics {
+    /// The variables that they look at, each once.
+    pub fn slots(&self) -> &[Slot] {
+        &self.slots
+    }
+
+    /// The place of a variable among those that are looked at.
+    fn place(&mut self, slot: Slot) -> usize {
+        self.slots.iter().position(|other| *other == slot).unwrap_or_else(|| {
+            self.slots.push(slot);
+            self.slots.len() - 1
+        })
+    }
+
     /// Reads metrics of a circuit.
     pub fn parse<'t>(
         texts: impl IntoIterator<Item = &'t str>,
@@ -453,7 +469,8 @@ impl Reader<'_> {
             let help = "name a port, such as energy(pump.outlet), or integrate a product: integral(pump.outlet.pressure * pump.outlet.flow)";
             return Err(wrong(self.text, message).help(help));
         };
-        let ops = vec![Op::Read(effort.slot), Op::Read(flow.slot), Op::Multiply];
+        let [one, other] = [effort.slot, flow.slot].map(|slot| self.metrics.place(slot));
+        let ops = vec![Op::Read(one), Op::Read(other), Op::Multiply];
         let watts = product(dimension(&effort), dimension(&flow)).flatten();
         Ok((self.metrics.signal(Signal { ops }), watts.unwrap_or(Dimension::DIMENSIONLESS)))
     }
@@ -597,7 +614,8 @@ impl SignalParser<'_, '_, '_> {
             }
             return Err(problem);
         };
-        self.ops.push(Op::Read(variable.slot));
+        let place = self.reader.metrics.place(variable.slot);
+        self.ops.push(Op::Read(place));
         Ok(dimension(&variable))
     }
 }
@@ -648,8 +666,19 @@ impl<T: Num> Meters<T> {
     /// Looks at the state at a time since the start.
     #[inline(always)]
     pub fn look(&mut self, metrics: &Metrics, state: &State<T>, time: f64) {
+        self.look_by(metrics, time, |place| metrics.slots[place].read(state));
+    }
+
+    /// Looks at the numbers of all variables ([`Metrics::slots`]) as they are in the state.
+    #[inline(always)]
+    pub fn look_at(&mut self, metrics: &Metrics, seen: &[T], time: f64) {
+        self.look_by(metrics, time, |place| seen[place] * metrics.slots[place].sign);
+    }
+
+    #[inline(always)]
+    fn look_by(&mut self, metrics: &Metrics, time: f64, read: impl Fn(usize) -> T) {
         for (value, signal) in self.values.iter_mut().zip(&metrics.signals) {
-            *value = signal.read(state);
+            *value = signal.value(&read);
         }
         let is_first = self.samples == 0;
         for (gauge, seen) in metrics.gauges.iter().zip(&mut self.gauges) {

@@ -135,18 +135,20 @@ pub(super) fn pass<T: Num, const PORTS: usize, const EDGES: usize>(
         any = any | *port_is;
     }
     if any.any() {
-        for i in 0..PORTS {
-            ends[i] = ends[i].dry_where(dry[i]);
-        }
+        let drier: [End<T>; PORTS] = std::array::from_fn(|i| ends[i].dry_where(dry[i]));
         // An edge between ends that have not run dry keeps its flow.
         for (i, (conductance, from, to)) in edges.into_iter().enumerate() {
             let changed = dry[from] | dry[to];
             if changed.any() {
-                let again = turbulent(conductance, ends[from], ends[to]);
+                let again = turbulent(conductance, drier[from], drier[to]);
                 through[i] = T::select(changed, again, through[i]);
             }
         }
-        flows = out_of_ports(edges, through);
+        let again: [T; PORTS] = out_of_ports(edges, through);
+        for i in 0..PORTS {
+            ends[i] = End::select(any, drier[i], ends[i]);
+            flows[i] = T::select(any, again[i], flows[i]);
+        }
     }
     for i in 0..PORTS {
         let effort = ends[i].effort(flows[i]);
