@@ -19,6 +19,8 @@
 //! 5. A [`Kernel`] points at constants and records of a group that stays borrowed. A [`Phase`] owns
 //!    its groups, in boxes of their own, and hands out shared references only, so that what its
 //!    kernels point at stays where it is and what it is.
+//! 6. [`Picks`] note how far they reach when they are made, and look whether that is there before
+//!    they copy.
 #![allow(unsafe_code, reason = "see the argument above")]
 
 use crate::component::{Clock, Declared, Group, Physics};
@@ -60,6 +62,47 @@ pub(crate) fn place_in_bonds(bond: u32, role: Role) -> usize {
         Role::Temperature => return usize::MAX,
     };
     bond as usize * BOND + field
+}
+
+/// A number of an array, where it goes in a row, and its sign there.
+#[derive(Clone, Copy, Debug)]
+struct Pick {
+    at: u32,
+    place: u32,
+    sign: f64,
+}
+
+/// Numbers of an array that are copied into a row together.
+#[derive(Debug, Default)]
+pub(crate) struct Picks {
+    picks: Vec<Pick>,
+    /// No number lies beyond this in the array, nor in the row.
+    reach: [usize; 2],
+}
+
+impl Picks {
+    /// Adds a number.
+    pub(crate) fn push(&mut self, at: u32, place: u32, sign: f64) {
+        let [array, row] = self.reach;
+        self.reach = [array.max(at as usize + 1), row.max(place as usize + 1)];
+        self.picks.push(Pick { at, place, sign });
+    }
+
+    /// Copies them; what the array does not have reads as not a number.
+    #[inline(never)]
+    pub(crate) fn copy(&self, array: &[f64], row: &mut [f64]) {
+        if self.reach[0] > array.len() || self.reach[1] > row.len() {
+            for &Pick { at, place, sign } in &self.picks {
+                row[place as usize] = array.get(at as usize).map_or(f64::NAN, |x| sign * x);
+            }
+            return;
+        }
+        let (array, row) = (array.as_ptr(), row.as_mut_ptr());
+        for &Pick { at, place, sign } in &self.picks {
+            // SAFETY: no pick lies beyond the reach, which was just found to lie within both.
+            unsafe { *row.add(place as usize) = sign * *array.add(at as usize) }
+        }
+    }
 }
 
 /// How many ports, inputs, outputs and states a component type has.
@@ -954,6 +997,18 @@ mod tests {
         assert!(group.push(NoConstants::new(), Wiring::new(0, &[0, 2], &[0], 2..3, 0..3)));
         assert!(group.push(NoConstants::new(), Wiring::new(1, &[1], &[1], 3..4, 3..6)));
         group
+    }
+
+    #[test]
+    fn picks_copy_numbers_and_read_what_is_not_there_as_no_number() {
+        let mut picks = Picks::default();
+        picks.push(2, 0, -1.0);
+        picks.push(0, 2, 1.0);
+        let mut row = [0.0; 3];
+        picks.copy(&[5.0, 6.0, 7.0], &mut row);
+        assert_eq!(row, [-7.0, 0.0, 5.0]);
+        picks.copy(&[5.0], &mut row);
+        assert!(row[0].is_nan() && row[2] == 5.0);
     }
 
     #[test]

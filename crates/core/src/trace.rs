@@ -1021,14 +1021,14 @@ mod tests {
             let [x, y] = [Trace::load(0, 1.0), Trace::load(1, 2.0)];
             let mut law = |_: Probe| {
                 let low = x.lt(Trace::zero());
-                if low.any() { Trace::select(low, dear(x), y) } else { y }
+                if low.any() { dear(Trace::select(low, x, y)) } else { y }
             };
             let tree = explore((0, 0.0), most, fill, &mut law).expect("can be followed");
-            (tree, dear(x))
+            (tree, dear(Trace::select(x.lt(Trace::zero()), x, y)))
         };
         let (tree, low) = follow(10, false);
         assert_eq!(tree.leaves().len(), 2);
-        assert_ne!(tree.leaves()[0].result, low);
+        assert_eq!(tree.leaves()[0].result, low);
         // The expected path, and all others in one.
         assert_eq!(follow(1, true).0, tree);
     }
@@ -1044,6 +1044,21 @@ mod tests {
         let end = Trace::select(x.lt(y), x * y, y);
         assert_eq!(tree.leaves().len(), 1);
         assert_eq!(tree.leaves()[0].result, end);
+    }
+
+    #[test]
+    fn what_a_choice_guards_is_not_decided_whatever_it_costs() {
+        for width in [Width::One, Width::Lanes] {
+            begin(width, usize::MAX);
+            let [x, y] = [Trace::load(0, 1.0), Trace::load(1, 2.0)];
+            let mut law = |_: Probe| {
+                let low = x.lt(y);
+                if low.any() { Trace::select(low, dear(x), y) } else { y }
+            };
+            let tree = explore((0, 0.0), 9, false, &mut law).expect("can be followed");
+            assert_eq!(tree.leaves().len(), 1);
+            assert_eq!(tree.leaves()[0].result, Trace::select(x.lt(y), dear(x), y));
+        }
     }
 
     #[test]
