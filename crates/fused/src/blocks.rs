@@ -59,9 +59,11 @@ impl Blocks {
             let mut rest = &choices[..];
             while let Some((&first, others)) = rest.split_first() {
                 let mut members = vec![first];
-                let count = others.iter().take_while(|&&other| can_join(ops, &members, other));
-                let count = count.count();
-                members.extend(&others[..count]);
+                let mut count = 0;
+                while others.get(count).is_some_and(|&other| all.can_join(ops, &members, other)) {
+                    members.push(others[count]);
+                    count += 1;
+                }
                 rest = &others[count..];
                 let is_inside = |node: Node| match in_lanes {
                     true => is_under(node, (mask, holds)),
@@ -74,24 +76,32 @@ impl Blocks {
         }
         all
     }
-}
 
-/// Whether a choice can be made where others are: nothing that it needs is computed from them, or
-/// comes of a unit after them.
-fn can_join(ops: &[Op], members: &[Node], choice: Node) -> bool {
-    let first = members[0];
-    let mut waiting: Vec<Node> = vec![choice];
-    let mut seen = HashSet::new();
-    while let Some(node) = waiting.pop() {
-        if node < first || !seen.insert(node) {
-            continue;
+    /// Whether a choice can be made where others are: nothing that it needs is computed from them, or
+    /// comes of a unit after them. What one choice of another block needs all of that block waits for.
+    fn can_join(&self, ops: &[Op], members: &[Node], choice: Node) -> bool {
+        let mut waiting: Vec<Node> = ops[choice as usize].sources().collect();
+        let mut seen = vec![false; ops.len()];
+        while let Some(node) = waiting.pop() {
+            if std::mem::replace(&mut seen[node as usize], true) {
+                continue;
+            }
+            let comes_later = node > members[0] && matches!(ops[node as usize], Op::Result(_));
+            if comes_later || members.contains(&node) {
+                return false;
+            }
+            match self.of(node) {
+                Some(block) => {
+                    for &other in &block.members {
+                        seen[other as usize] = true;
+                        waiting.extend(ops[other as usize].sources());
+                    }
+                }
+                None => waiting.extend(ops[node as usize].sources()),
+            }
         }
-        if members.contains(&node) || matches!(ops[node as usize], Op::Result(_)) {
-            return false;
-        }
-        waiting.extend(ops[node as usize].sources());
+        true
     }
-    true
 }
 
 /// What choices need that is not computed inside their block.
@@ -145,5 +155,31 @@ mod tests {
             let last = blocks.of(10).expect("another");
             assert_eq!((&last.members[..], &last.outside[..]), (&[10][..], &[0, 1, 2, 7][..]));
         }
+    }
+
+    #[test]
+    fn two_blocks_do_not_wait_for_each_other() {
+        // Choices by mask 2 are nodes 5 and 10, by mask 3 nodes 7 and 12: 12 needs 5, and 10 needs 7.
+        let dear = |of: Node| Op::Div(of, 1);
+        let ops = [
+            Op::Load(0),
+            Op::Load(1),
+            Op::Less(0, 1),
+            Op::Less(1, 0),
+            dear(0),
+            Op::Select(2, 4, 1),
+            Op::Div(1, 0),
+            Op::Select(3, 6, 0),
+            Op::Mul(7, 7),
+            dear(8),
+            Op::Select(2, 9, 8),
+            dear(5),
+            Op::Select(3, 11, 5),
+        ];
+        let guards = Guards::new(&ops, 0, [10, 12]);
+        let blocks = Blocks::new(&ops, &guards, true, &|_| false);
+        assert_eq!(blocks.of(5).map(|block| &block.members[..]), Some(&[5, 10][..]));
+        assert_eq!(blocks.of(7).map(|block| &block.members[..]), Some(&[7][..]));
+        assert_eq!(blocks.of(12).map(|block| &block.members[..]), Some(&[12][..]));
     }
 }

@@ -193,7 +193,8 @@ double {name}_get(const {name} *model, unsigned output);
             outputs.len(),
         );
         let mut source = format!(
-            "{about}// Compile with -ffp-contract=off for the bits of Fluxline.\n\
+            "{about}// Compile with -ffp-contract=off for the bits of Fluxline, and with -fno-builtin: for AVX-512, GCC 12\n\
+             // copies tables of constants wrongly.\n\
              #include \"{name}.h\"\n#include <math.h>\n#include <string.h>\n\n"
         );
         for (array, values) in ['B', 'S', 'X', 'V'].into_iter().zip(&start) {
@@ -284,7 +285,7 @@ void {name}_steps({name} *model, unsigned long long steps) {{
         );
         let main = format!(
             "{about}// Runs the circuit and prints its outputs as CSV:
-//   cc -O2 -ffp-contract=off {name}.c {name}_main.c -lm -o {name} && ./{name} > {name}.csv
+//   cc -O2 -ffp-contract=off -fno-builtin {name}.c {name}_main.c -lm -o {name} && ./{name} > {name}.csv
 #include \"{name}.h\"
 #include <stdio.h>
 
