@@ -4,7 +4,7 @@
 //! nothing that changes during a run are computed once, before it (`K`). A number of the state is
 //! loaded when the step begins and stored when it ends; one that no step begins with is stored after
 //! the last step only, and what it alone needs is computed only then. What is wanted only where a mask
-//! holds, and costs more than to ask, stands in a block of its own ([`crate::blocks`]).
+//! holds, and costs more than to ask, stands in a block of its own (`blocks`).
 
 use crate::blocks::{Block, Blocks};
 use fluxline_core::guard::Guards;
@@ -192,12 +192,13 @@ impl<'a> Writer<'a> {
 
     /// Numbers that a step changes: those that the next begins with, and those that only whoever looks
     /// on between steps sees.
-    fn changed(&self) -> (Vec<(u32, Node)>, Vec<(u32, Node)>) {
-        (0..)
+    fn changed(&self) -> [Vec<(u32, Node)>; 2] {
+        let (always, at_last) = (0..)
             .zip(&self.program.finals)
             .filter(|&(slot, &node)| !self.is_load_of(node, slot))
             .map(|(slot, &node)| (slot, node))
-            .partition(|&(slot, _)| self.loaded[slot as usize] || self.shared[slot as usize])
+            .partition(|&(slot, _)| self.loaded[slot as usize] || self.shared[slot as usize]);
+        [always, at_last]
     }
 
     /// All nodes that a step needs, and which fixed ones it reads from `K`.
@@ -240,7 +241,7 @@ impl<'a> Writer<'a> {
 
     /// What the last step alone wants does not count: it is computed where it is wanted.
     fn find_blocks(&mut self) {
-        let (always, _) = self.changed();
+        let [always, _] = self.changed();
         let mut roots = self.wanted_by_units();
         roots.extend(always.into_iter().map(|(_, node)| node));
         roots.extend(self.seen());
@@ -565,7 +566,7 @@ impl<'a> Writer<'a> {
         for (index, unit) in self.program.units.iter().enumerate() {
             self.unit(index, unit);
         }
-        let (always, at_last) = self.changed();
+        let [always, at_last] = self.changed();
         let seen = self.seen();
         let mut ends: Vec<Node> = always.iter().map(|&(_, node)| node).collect();
         ends.extend(&seen);

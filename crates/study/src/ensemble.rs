@@ -898,13 +898,7 @@ impl<T: Num> Observer<T> {
     /// Looks at the steps after `from`: at what was seen after each, and at the state after the last.
     #[inline(always)]
     fn go_on(&mut self, look: &Look, plan: &Plan, from: u64, seen: &[T], state: &State<T>) {
-        let width = look.metrics.slots().len();
-        let mut at = 0;
-        for step in from + 1..=state.step {
-            let time = step as f64 * plan.step;
-            self.meters.look_at(&look.metrics, &seen[at..at + width], time);
-            at += width;
-        }
+        self.meters.look_at(&look.metrics, seen, from + 1..state.step + 1, plan.step);
         self.record_if_due(plan, state);
     }
 

@@ -10,6 +10,7 @@ use fluxline_core::state::State;
 use fluxline_core::variables::{Slot, Variable, Variables};
 use fluxline_diagnostics::{Code, Diagnostic, list_names, nearest};
 use fluxline_units::{Dimension, Expr, Quantity, Unit};
+use std::ops::Range;
 
 /// Functions of signals, with what they are.
 pub const FUNCTIONS: &[(&str, &str)] = &[
@@ -624,6 +625,8 @@ impl SignalParser<'_, '_, '_> {
 #[derive(Clone, Debug)]
 pub struct Meters<T> {
     values: Vec<T>,
+    /// Room for a signal over several steps.
+    several: Vec<T>,
     gauges: Vec<T>,
     /// Of each gauge that traces: the smallest and largest values of blocks.
     traces: Vec<Trace<T>>,
@@ -638,6 +641,23 @@ struct Trace<T> {
     high: Vec<T>,
 }
 
+impl<T: Num> Trace<T> {
+    /// Notes a sample, by its number.
+    #[inline(always)]
+    fn note(&mut self, x: T, sample: u64, block: u64) {
+        match (self.low.last_mut(), self.high.last_mut()) {
+            (Some(low), Some(high)) if !sample.is_multiple_of(block) => {
+                *low = T::select(x.lt(*low), x, *low);
+                *high = T::select(x.gt(*high), x, *high);
+            }
+            _ => {
+                self.low.push(x);
+                self.high.push(x);
+            }
+        }
+    }
+}
+
 impl<T: Num> Meters<T> {
     /// For runs of so many steps.
     pub fn new(metrics: &Metrics, steps: u64) -> Self {
@@ -645,6 +665,7 @@ impl<T: Num> Meters<T> {
         let traced = metrics.gauges.iter().enumerate().filter(|(_, g)| g.follow == Follow::Trace);
         Self {
             values: vec![T::zero(); metrics.signals.len()],
+            several: Vec::new(),
             gauges: vec![T::zero(); metrics.gauges.len()],
             traces: traced
                 .map(|(gauge, _)| Trace { gauge, low: Vec::new(), high: Vec::new() })
@@ -666,19 +687,8 @@ impl<T: Num> Meters<T> {
     /// Looks at the state at a time since the start.
     #[inline(always)]
     pub fn look(&mut self, metrics: &Metrics, state: &State<T>, time: f64) {
-        self.look_by(metrics, time, |place| metrics.slots[place].read(state));
-    }
-
-    /// Looks at the numbers of all variables ([`Metrics::slots`]) as they are in the state.
-    #[inline(always)]
-    pub fn look_at(&mut self, metrics: &Metrics, seen: &[T], time: f64) {
-        self.look_by(metrics, time, |place| seen[place] * metrics.slots[place].sign);
-    }
-
-    #[inline(always)]
-    fn look_by(&mut self, metrics: &Metrics, time: f64, read: impl Fn(usize) -> T) {
         for (value, signal) in self.values.iter_mut().zip(&metrics.signals) {
-            *value = signal.value(&read);
+            *value = signal.value(|place| metrics.slots[place].read(state));
         }
         let is_first = self.samples == 0;
         for (gauge, seen) in metrics.gauges.iter().zip(&mut self.gauges) {
@@ -705,18 +715,52 @@ impl<T: Num> Meters<T> {
         }
         for trace in &mut self.traces {
             let x = self.values[metrics.gauges[trace.gauge].signal];
-            match (trace.low.last_mut(), trace.high.last_mut()) {
-                (Some(low), Some(high)) if !self.samples.is_multiple_of(self.block) => {
-                    *low = T::select(x.lt(*low), x, *low);
-                    *high = T::select(x.gt(*high), x, *high);
+            trace.note(x, self.samples, self.block);
+        }
+        self.samples += 1;
+    }
+
+    /// Looks at steps of these numbers, after a first look: at the numbers of all variables
+    /// ([`Metrics::slots`]) as they are in the state, step by step.
+    pub fn look_at(&mut self, metrics: &Metrics, seen: &[T], steps: Range<u64>, dt: f64) {
+        let (width, count) = (metrics.slots.len(), (steps.end - steps.start) as usize);
+        let time = |step: usize| (steps.start + step as u64) as f64 * dt;
+        let mut values = std::mem::take(&mut self.several);
+        for (number, signal) in metrics.signals.iter().enumerate() {
+            let read =
+                |step: usize, place: usize| seen[step * width + place] * metrics.slots[place].sign;
+            values.clear();
+            values.extend((0..count).map(|step| signal.value(|place| read(step, place))));
+            let gauges = metrics.gauges.iter().zip(&mut self.gauges);
+            for (gauge, seen) in gauges.filter(|(gauge, _)| gauge.signal == number) {
+                // One choice for all steps, in the order of steps.
+                match gauge.follow {
+                    Follow::First | Follow::Trace => {}
+                    Follow::Last => *seen = values.last().copied().unwrap_or(*seen),
+                    Follow::Max => {
+                        values.iter().for_each(|&x| *seen = T::select(x.gt(*seen), x, *seen));
+                    }
+                    Follow::Min => {
+                        values.iter().for_each(|&x| *seen = T::select(x.lt(*seen), x, *seen));
+                    }
+                    Follow::Sum => values.iter().for_each(|&x| *seen += x),
+                    Follow::SumOfSquares => values.iter().for_each(|&x| *seen += x * x),
+                    Follow::SumOfSizes => values.iter().for_each(|&x| *seen += x.abs()),
+                    Follow::SumOfTimedSizes => {
+                        let all = values.iter().enumerate();
+                        all.for_each(|(step, &x)| *seen += x.abs() * time(step));
+                    }
                 }
-                _ => {
-                    trace.low.push(x);
-                    trace.high.push(x);
+            }
+            let traces = self.traces.iter_mut();
+            for trace in traces.filter(|trace| metrics.gauges[trace.gauge].signal == number) {
+                for (sample, &x) in (self.samples..).zip(&values) {
+                    trace.note(x, sample, self.block);
                 }
             }
         }
-        self.samples += 1;
+        self.samples += count as u64;
+        self.several = values;
     }
 
     /// The metrics of one lane, in SI units; `lane` reads its number. Steps have the length `dt`.
