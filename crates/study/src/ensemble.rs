@@ -312,6 +312,29 @@ impl<'m> Ensemble<'m> {
         &self.circuit
     }
 
+    /// The component types.
+    pub(crate) fn registry(&self) -> &'m Registry {
+        self.model.registry()
+    }
+
+    /// What varies.
+    pub(crate) fn parameters(&self) -> &[Parameter] {
+        &self.parameters
+    }
+
+    /// What is wanted.
+    pub(crate) fn wanted(&self) -> &Wanted {
+        &self.wanted
+    }
+
+    /// The plan of a variant, and how it is run.
+    pub(crate) fn plan(&self, variant: &[f64]) -> Result<(Plan, RunSettings), Refused> {
+        let built = self.build(&mut self.circuit.clone(), 0, variant);
+        built.map(|one| (one.plan, one.run)).map_err(|reason| {
+            Diagnostic::error(Code::InconsistentParameters, reason.message).into()
+        })
+    }
+
     /// Steps of the first sound variant.
     pub fn steps(&self) -> u64 {
         self.circuit.run.steps(self.circuit.run.step)

@@ -428,6 +428,75 @@ fn derivatives_through_a_run_equal_central_differences_of_runs() {
     }
 }
 
+/// The same for recorded rows by coordinates of the unit cube, on linear and logarithmic scales, in the
+/// middle of ranges and at their ends, where differences have one side only.
+#[test]
+fn derivatives_of_recorded_rows_equal_differences_of_runs() {
+    use fluxline_optimise::space::{Scale, Space, Variable};
+    use fluxline_study::derivative::rows;
+    let model = Text::new(SMOOTH);
+    let named = [
+        parameter("high.volume", "m^3"),
+        parameter("first.diameter", "m"),
+        parameter("second.conductance", "m^3/(s*Pa)"),
+        parameter("drive.gain", "rad"),
+    ];
+    let range = |low: f64, high: f64, scale| Variable::Continuous { low, high, scale };
+    let space = Space {
+        variables: vec![
+            range(1e-4, 4e-3, Scale::Log),
+            range(2e-3, 3e-3, Scale::Linear),
+            range(1e-11, 1e-10, Scale::Log),
+            range(1e-4, 2e-4, Scale::Linear),
+        ],
+    };
+    let point = [0.37, 0.21, 0.0, 1.0];
+    let steps: Vec<u64> = (0..=85).map(|i| i * 7).collect();
+    let wanted = Wanted {
+        record: vec!["pump.outlet.pressure".to_owned(), "first.inlet.flow".to_owned()],
+        steps: steps.clone().into(),
+        ..Wanted::default()
+    };
+    let ensemble = Ensemble::new(&model, named.to_vec(), wanted, [space.decode(&point)])
+        .unwrap_or_else(|refused| panic!("{:?}", refused.problems));
+    let found = rows(&ensemble, &space, &point)
+        .unwrap_or_else(|refused| panic!("{:?}", refused.problems));
+    assert_eq!(found.runs, 1, "all four in one run");
+    let at = |u: [f64; 4]| ensemble.evaluate(&[space.decode(&u)]).remove(0).unwrap().rows;
+    let width = 3;
+    for i in 0..point.len() {
+        // Differences over so little that what they leave out, their third or fifth power, is nothing.
+        let h = 1e-4;
+        let moved = |places: f64| {
+            let mut u = point;
+            u[i] += places * h;
+            at(u)
+        };
+        let middle = at(point);
+        let (weights, places): (&[f64], &[f64]) = match i {
+            2 => (&[-25.0 / 12.0, 4.0, -3.0, 4.0 / 3.0, -0.25], &[0.0, 1.0, 2.0, 3.0, 4.0]),
+            3 => (&[25.0 / 12.0, -4.0, 3.0, -4.0 / 3.0, 0.25], &[0.0, -1.0, -2.0, -3.0, -4.0]),
+            _ => (&[1.0 / 12.0, -8.0 / 12.0, 8.0 / 12.0, -1.0 / 12.0], &[-2.0, -1.0, 1.0, 2.0]),
+        };
+        let runs: Vec<Vec<f64>> = places.iter().map(|&p| moved(p)).collect();
+        for column in 1..width {
+            let largest = |values: &dyn Fn(usize) -> f64| {
+                (0..steps.len()).map(values).fold(0.0f64, |most, x| most.max(x.abs()))
+            };
+            let exact = |row: usize| found.slopes[i][row * width + column];
+            let difference = |row: usize| {
+                let at = row * width + column;
+                let terms = weights.iter().zip(&runs).map(|(w, run)| w * (run[at] - middle[at]));
+                terms.sum::<f64>() / h
+            };
+            let scale = largest(&exact);
+            assert!(scale > 0.0);
+            let worst = largest(&|row| exact(row) - difference(row));
+            assert!(worst < 1e-6 * scale, "{i} {column}: {worst} of {scale}");
+        }
+    }
+}
+
 #[test]
 fn a_parameter_that_changes_a_delay_has_no_exact_derivative() {
     use fluxline_study::sensitivity::derivatives;

@@ -1,7 +1,7 @@
 //! Cylinders.
 
 use super::chamber::{self, Chamber, LEAK, PISTON, PORT};
-use crate::friction::{Friction, FrictionModel, FrictionParameters};
+use crate::friction::{Friction, FrictionModel, FrictionParameters, hold};
 use fluxline_core::component::{BalanceRole, Environment, Law, Physics, Refusal, Settle, Step};
 use fluxline_core::number::{Mask, Num};
 use fluxline_core::{Constants, component};
@@ -68,6 +68,9 @@ macro_rules! cylinder {
             /// – — steps at an end stop [–]
             #[memory(counts = "limit")]
             stopped: Memory,
+            /// – — share of dry friction that holds the piston (lumped solvers) [–]
+            #[memory]
+            held: Memory,
         }
 
         impl $name {
@@ -303,6 +306,7 @@ const EXTRA: usize = 4;
 // Order of memory and outputs in all cylinders; the state z follows the pressures.
 const CAVITATED: usize = 0;
 const STOPPED: usize = 1;
+const HELD: usize = 2;
 const X: usize = 0;
 const V: usize = 1;
 
@@ -449,7 +453,7 @@ impl<T: Num> CylinderConstants<T> {
             law.rate[side] = self.chamber.stiffness(pressure) / volume * inflow;
             force += self.push(side) * pressure;
         }
-        let (friction, z_rate) = self.friction.law(v, law.state[self.z()]);
+        let (friction, z_rate) = self.friction.law(v, law.state[self.z()], law.memory[HELD]);
         law.rate[self.z()] = z_rate;
         force -= friction;
         if let Some((wave, damping, _)) = self.stops(x, v, 0.0) {
@@ -623,6 +627,12 @@ macro_rules! cylinder_physics {
             }
             fn law<T: Num>(k: &CylinderConstants<T>, law: &mut Law<'_, T>) {
                 k.law(law);
+            }
+            fn settles(k: &CylinderConstants<f64>) -> bool {
+                k.friction.sticks()
+            }
+            fn settle(k: &CylinderConstants<f64>, settle: &mut Settle<'_>) {
+                hold(&mut settle.memory[HELD], -settle.flow[k.rod()]);
             }
             fn show(k: &CylinderConstants<f64>, settle: &mut Settle<'_>) {
                 k.show(settle);
