@@ -90,11 +90,11 @@ pub fn grip<T: Num>(velocity: T, held: T) -> T {
     (velocity / STICK_VELOCITY + held).clamp_to(-1.0, 1.0)
 }
 
-/// Renews the share that is remembered after a step of a solver: the present one near rest; in motion,
+/// What is remembered after a step of a solver, of the share that acts: all of it near rest; in motion,
 /// where the whole amplitude acts whatever is remembered, none.
-pub fn hold(held: &mut f64, velocity: f64) {
+pub fn hold(share: f64, velocity: f64) -> f64 {
     let moves = velocity.abs() >= 2.0 * STICK_VELOCITY;
-    *held = if moves { 0.0 } else { grip(velocity, *held) };
+    if moves || share.is_nan() { 0.0 } else { Num::clamp(share, -1.0, 1.0) }
 }
 
 impl Friction<f64> {

@@ -703,7 +703,7 @@ fn laws_read_only_memory_that_settling_renews() {
             }
         }
     }
-    assert_eq!(reading, BTreeSet::from(["command", "latched"]));
+    assert_eq!(reading, BTreeSet::from(["command", "held", "latched"]));
 }
 
 /// dp/dt = β/V·q: the volume told is the one that the law has. β of the standard oil is constant.

@@ -244,8 +244,16 @@ impl<'p> View<'p> {
                 self.values[block.output(k) as usize] = state.signals[outputs + k];
             }
         }
+        for (component, block) in self.parts.layout.blocks.iter().enumerate() {
+            let entry = &self.plan.variables.entries[component];
+            for (k, &signal) in entry.inputs.iter().enumerate() {
+                self.values[block.input(k) as usize] = state.signals[signal as usize];
+            }
+        }
         self.equalise_joined();
         self.load_viscosity();
+        // What holds, holds as it did: with the efforts of that state.
+        self.settle_components(state.time);
         self.lines_at(self.plan.start + state.step as f64 * self.plan.step);
         for (end, &bond) in self.parts.lines.ends.iter_mut().zip(&self.parts.end_bonds) {
             let b = &state.bonds[bond as usize];

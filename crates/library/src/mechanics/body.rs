@@ -156,6 +156,8 @@ struct Motion<T> {
     acceleration: T,
     /// What is left of the drive where dry friction holds, N.
     beyond_hold: T,
+    /// The share of dry friction that acts: at rest, what it takes to hold the body.
+    share: T,
     deflection_rate: T,
 }
 
@@ -185,7 +187,10 @@ impl<T: Num> Body<T> {
         let loss = T::select(share.lt(T::zero()), down, up) * share;
         let sliding = drive - self.damping * v - friction - loss;
         let dry = self.friction.dry(v);
+        let most = dry + T::select(drive.lt(T::zero()), down, up);
+        let holding = drive / (most + f64::MIN_POSITIVE);
         Motion {
+            share: T::select(v.abs().le(T::zero()), holding, share),
             velocity: v,
             acceleration: sliding * self.inverse_mass,
             beyond_hold: beyond(drive - friction, dry + up, dry + down),
@@ -217,7 +222,7 @@ impl Settles for Body<f64> {
     fn settle(&self, settle: &mut Settle<'_>) {
         let motion = self.motion(settle.effort, settle.input, settle.state, settle.memory);
         if let Some(held) = settle.memory.get_mut(self.held()) {
-            hold(held, motion.velocity);
+            *held = hold(motion.share, motion.velocity);
         }
         if !self.has_stops {
             return;

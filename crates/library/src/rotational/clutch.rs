@@ -99,8 +99,9 @@ impl Physics for Brake {
     fn settles(_: &BrakeConstants<f64>) -> bool {
         true
     }
-    fn settle(_: &BrakeConstants<f64>, settle: &mut Settle<'_>) {
-        hold(&mut settle.memory[Self::HELD], settle.flow[Self::A]);
+    fn settle(k: &BrakeConstants<f64>, settle: &mut Settle<'_>) {
+        let most = k.capacity * settle.input[Self::SIGNAL].clamp(0.0, 1.0);
+        settle.memory[Self::HELD] = hold(settle.effort[Self::A] / most, settle.flow[Self::A]);
     }
     fn start<T: Num>(k: &BrakeConstants<T>, io: &mut Step<'_, T>) {
         Self::step(k, io);

@@ -344,6 +344,14 @@ impl CylinderConstants<f64> {
         self.chambers * chamber::SIZE + EXTRA
     }
 
+    // What holds now is what the force at the rod lacks, also where the wave method has left it.
+    fn settle(&self, settle: &mut Settle<'_>) {
+        let rod = self.rod();
+        let (x, v) = (-settle.displacement[rod], -settle.flow[rod]);
+        let lacks = self.force(settle.state, x, v) - settle.effort[rod];
+        settle.memory[HELD] = hold(lacks / self.friction.amplitude(v), v);
+    }
+
     fn show(&self, settle: &mut Settle<'_>) {
         let vapour = self.chamber.vapour_pressure();
         let cavitated = settle.state[..self.chambers].iter().any(|&pressure| pressure < vapour);
@@ -432,6 +440,18 @@ impl<T: Num> CylinderConstants<T> {
         state.max(self.chamber.vapour_pressure())
     }
 
+    /// Force at the rod but for the friction of seals.
+    fn force(&self, state: &[T], x: T, v: T) -> T {
+        let mut force = -self.back_force - self.spring_stiffness * x - self.viscous_friction * v;
+        for side in 0..self.chambers {
+            force += self.push(side) * self.shown(state[side]);
+        }
+        if let Some((wave, damping, _)) = self.stops(x, v, 0.0) {
+            force += wave - damping * v;
+        }
+        force
+    }
+
     fn law(&self, law: &mut Law<'_, T>) {
         let rod = self.rod();
         let (x, v) = (-law.displacement[rod], -law.flow[rod]);
@@ -439,7 +459,6 @@ impl<T: Num> CylinderConstants<T> {
         if self.leaks {
             leak = self.leakage * (self.shown(law.state[0]) - self.shown(law.state[1]));
         }
-        let mut force = -self.back_force - self.spring_stiffness * x - self.viscous_friction * v;
         for side in 0..self.chambers {
             let (pressure, flow) = (self.shown(law.state[side]), law.flow[side]);
             law.effort[side] = pressure;
@@ -451,15 +470,10 @@ impl<T: Num> CylinderConstants<T> {
             let volume = self.volume(side, x.clamp(T::zero(), self.stroke));
             let inflow = flow - self.push(side) * v + leaking;
             law.rate[side] = self.chamber.stiffness(pressure) / volume * inflow;
-            force += self.push(side) * pressure;
         }
         let (friction, z_rate) = self.friction.law(v, law.state[self.z()], law.memory[HELD]);
         law.rate[self.z()] = z_rate;
-        force -= friction;
-        if let Some((wave, damping, _)) = self.stops(x, v, 0.0) {
-            force += wave - damping * v;
-        }
-        law.effort[rod] = force;
+        law.effort[rod] = self.force(law.state, x, v) - friction;
         law.output[X] = x;
         law.output[V] = v;
     }
@@ -632,7 +646,7 @@ macro_rules! cylinder_physics {
                 k.friction.sticks()
             }
             fn settle(k: &CylinderConstants<f64>, settle: &mut Settle<'_>) {
-                hold(&mut settle.memory[HELD], -settle.flow[k.rod()]);
+                k.settle(settle);
             }
             fn show(k: &CylinderConstants<f64>, settle: &mut Settle<'_>) {
                 k.show(settle);
