@@ -311,6 +311,27 @@ fn variants_that_begin_at_rest_keep_their_bits() {
     }
 }
 
+/// A cylinder remembers at fixed places, not by the number of the step: variants that came to rest after
+/// other numbers of steps run side by side, with the bits of single runs.
+#[test]
+fn variants_of_a_cylinder_that_begin_at_rest_keep_their_bits() {
+    let rig = include_str!("../../../examples/studies/rig.toml");
+    let text = rig.replace("stop = \"4 s\"", "stop = \"0.3 s\"");
+    let model = Text::new(Box::leak(text.into_boxed_str()));
+    let variants: Vec<Variant> =
+        (0..9).map(|i| vec![3e3 + 1e3 * f64::from(i), 3.0 + 0.2 * f64::from(i)]).collect();
+    let metrics = ["rms(pressure_difference.out)", "initial(trolley.x)", "final(trolley.x)"];
+    let parameters = [("actuator.viscous_friction", "N*s/m"), ("valve.gain_pa", "rad")];
+    let mut ensemble = ensemble(&model, &parameters, &metrics, &variants);
+    ensemble.effort = Effort { threads: 1, lanes: 1 };
+    let alone = bits(&ensemble.evaluate(&variants));
+    assert!(alone.iter().all(Result::is_ok), "{alone:?}");
+    for (threads, lanes) in [(1, 4), (2, 8)] {
+        ensemble.effort = Effort { threads, lanes };
+        assert_eq!(bits(&ensemble.evaluate(&variants)), alone);
+    }
+}
+
 /// Variants whose delays have other lengths do not fit side by side and are run by themselves.
 #[test]
 fn variants_that_differ_in_more_than_numbers_are_run_too() {
