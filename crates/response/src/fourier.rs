@@ -21,8 +21,7 @@ mod tests {
             let x: Vec<f64> = (0..n).map(|k| (k as f64 * 1.3).sin() + 0.2).collect();
             let found = transform_real(x.clone());
             for (h, found) in found.iter().enumerate() {
-                let turn =
-                    |k: usize| Complex::new(0.0, -TAU * (h * k % n) as f64 / n as f64).exp();
+                let turn = |k: usize| Complex::new(0.0, -TAU * (h * k % n) as f64 / n as f64).exp();
                 let exact: Complex<f64> = x.iter().enumerate().map(|(k, x)| turn(k) * *x).sum();
                 assert!((found - exact).norm() < 1e-12 * n as f64, "{n} {h}");
             }

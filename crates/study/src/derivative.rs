@@ -6,6 +6,7 @@
 
 use crate::ensemble::{Ensemble, Refused};
 use fluxline_core::circuit::Registry;
+use fluxline_core::lanes::are_alike;
 use fluxline_core::plan::Plan;
 use fluxline_core::probe::{Probed, Touch, When, constants, lifted};
 use fluxline_core::settings::{Begin, RunSettings};
@@ -86,6 +87,11 @@ impl<'r> Beginning<'r> {
                 || all.len() != self.numbers.len()
             {
                 let why = "changes steps or delays, which come in whole numbers";
+                return Err(not_exact(&format!("`{name}`"), why));
+            }
+            // Tables are no numbers that derivatives go through.
+            if !are_alike(&self.plan, &other, self.registry) {
+                let why = "changes more than numbers of components, such as the points of a table";
                 return Err(not_exact(&format!("`{name}`"), why));
             }
             for (slope, (x, at)) in slope.iter_mut().zip(all.iter().zip(&self.numbers)) {

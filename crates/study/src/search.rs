@@ -3,8 +3,8 @@
 //! Every variant is computed once. The log of all of them is also the saved state: an interrupted
 //! study tells the optimiser what the log holds, and so comes to where it was, bit for bit.
 
-use crate::ensemble::{Ensemble, Evaluation, Reason, ReasonKind, Variant};
 use crate::derivative::rows;
+use crate::ensemble::{Ensemble, Evaluation, Reason, ReasonKind, Variant};
 use crate::file::StudyFile;
 use crate::fit::Fit;
 use crate::journal::Journal;

@@ -480,8 +480,8 @@ fn derivatives_of_recorded_rows_equal_differences_of_runs() {
     };
     let ensemble = Ensemble::new(&model, named.to_vec(), wanted, [space.decode(&point)])
         .unwrap_or_else(|refused| panic!("{:?}", refused.problems));
-    let found = rows(&ensemble, &space, &point)
-        .unwrap_or_else(|refused| panic!("{:?}", refused.problems));
+    let found =
+        rows(&ensemble, &space, &point).unwrap_or_else(|refused| panic!("{:?}", refused.problems));
     assert_eq!(found.runs, 1, "all four in one run");
     let at = |u: [f64; 4]| ensemble.evaluate(&[space.decode(&u)]).remove(0).unwrap().rows;
     let width = 3;
@@ -532,4 +532,22 @@ fn a_parameter_that_changes_a_delay_has_no_exact_derivative() {
     let refused = derivatives(&model, &named, &[length, 870.0], &texts, &never).unwrap_err();
     let told = format!("{:?}", refused.problems);
     assert!(told.contains("delays"), "{told}");
+}
+
+/// What a table holds is no number of a component: a derivative by it would be a zero that is wrong.
+#[test]
+fn a_parameter_that_changes_a_table_has_no_exact_derivative() {
+    use fluxline_study::sensitivity::derivatives;
+    let sine = "type = \"signal.sine\"\namplitude = 0.3\noffset = 1\nfrequency = \"5 Hz\"\n";
+    let table = "type = \"signal.table\"\ntable = [[0, \"level\"], [1, \"level\"]]\n";
+    let text = format!("{}\n[parameters]\nlevel = 1\n", SMOOTH.replace(sine, table));
+    let model = Text::new(Box::leak(text.into_boxed_str()));
+    let never = std::sync::atomic::AtomicBool::new(false);
+    let metrics = ["rms(pump.outlet.pressure)".to_owned()];
+    let by = |name: &str, value: f64| {
+        derivatives(&model, &[parameter(name, "rad")], &[value], &metrics, &never)
+    };
+    assert!(by("drive.gain", 2e-4).is_ok());
+    let told = format!("{:?}", by("level", 1.0).unwrap_err().problems);
+    assert!(told.contains("points of a table"), "{told}");
 }

@@ -28,7 +28,8 @@ pub(in crate::reproduce) const CASE: Case = Case {
 };
 
 pub(super) const RIG: &str = include_str!("../../../../../examples/studies/rig.toml");
-pub(super) const STUDY: &str = include_str!("../../../../../examples/studies/rig_identification.toml");
+pub(super) const STUDY: &str =
+    include_str!("../../../../../examples/studies/rig_identification.toml");
 
 /// Points of the demand, s and V: steps, ramps and rests, as the thesis describes its duty cycle; the
 /// last part validates.
@@ -99,10 +100,7 @@ pub(super) fn duty_cycle(stop: f64) -> Vec<Override> {
         texts.join(", ")
     };
     let table = format!("{{ x = [{}], y = [{}] }}", list(&times), list(&inputs));
-    vec![
-        Override::new("demand.table", &table),
-        Override::new("run.stop", &format!("{stop} s")),
-    ]
+    vec![Override::new("demand.table", &table), Override::new("run.stop", &format!("{stop} s"))]
 }
 
 /// What would be measured on the rig, perhaps with a fault, as a file.

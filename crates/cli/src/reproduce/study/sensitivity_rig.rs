@@ -99,7 +99,9 @@ fn figures(extent: &Extent) -> Result<Vec<Figure>, Diagnostics> {
     let base = objective(&runs[0]);
     let changes: Vec<[f64; 4]> = (0..nominal.len())
         .map(|i| {
-            std::array::from_fn(|k| 100.0 * (objective(&runs[1 + CHANGES.len() * i + k]) / base - 1.0))
+            std::array::from_fn(|k| {
+                100.0 * (objective(&runs[1 + CHANGES.len() * i + k]) / base - 1.0)
+            })
         })
         .collect();
     let figure = |quantity: String, origin, reference: f64, ours, unit, band| Figure {
@@ -136,15 +138,15 @@ fn figures(extent: &Extent) -> Result<Vec<Figure>, Diagnostics> {
         table.iter().map(|row| row.iter().sum::<f64>() / 4.0).collect()
     };
     let (theirs, ours) = (mean(&PUBLISHED), mean(&changes));
-    let least_of = |which: &[usize], of: &[f64]| {
-        which.iter().map(|&i| of[i]).fold(f64::INFINITY, f64::min)
-    };
+    let least_of =
+        |which: &[usize], of: &[f64]| which.iter().map(|&i| of[i]).fold(f64::INFINITY, f64::min);
     let most_of = |which: &mut dyn Iterator<Item = usize>, of: &[f64]| {
         which.map(|i| of[i]).fold(f64::NEG_INFINITY, f64::max)
     };
     let others = || (0..nominal.len()).filter(|i| !MOST.contains(i));
     all.push(figure(
-        "the least of valve coefficients and viscous load, against the most of all others".to_owned(),
+        "the least of valve coefficients and viscous load, against the most of all others"
+            .to_owned(),
         Origin::Published,
         most_of(&mut others(), &ours),
         least_of(&MOST, &ours),
