@@ -4,6 +4,12 @@
 //! Coulomb). Dry friction is not a function of velocity at rest: Coulomb and Stribeck give an
 //! amplitude only, and the body that carries the friction solves sticking exactly.
 //!
+//! A solver of the lumped view needs a function: F = g(v)·clamp(h + v/v₀, −1, 1), v₀ = 10 µm/s. The share
+//! h that holds at rest is remembered, and renewed after every step: what held the body then holds it
+//! without creep from there on. So a body that sticks moves by less than v₀ times the length of a step
+//! for all changes of the load together, which vanishes with the step; with h = 0 throughout it would
+//! creep for ever.
+//!
 //! LuGre: F = σ₀·z + σ₁·dz/dt,  dz/dt = v − σ₀·|v|·z/g(v), with the mean bristle deflection z as a
 //! state; |z| ≤ F_s/σ₀ always. Canudas de Wit, Olsson, Åström and Lischinsky, IEEE Transactions on
 //! Automatic Control 40 (1995). Viscous friction is added by the component.
@@ -74,14 +80,21 @@ pub struct Bristles<T> {
     limit: T,
 }
 
-/// Speed below which the lumped view takes dry friction as proportional to velocity, m/s or rad/s: a
-/// body that is held creeps at most this fast, and its acceleration is continuous.
+/// Change of velocity that turns dry friction from none to all of it in the lumped view, m/s or rad/s.
 pub const STICK_VELOCITY: f64 = 1e-5;
 
-/// The share of dry friction that acts at a velocity in the lumped view, −1 to 1.
+/// The share of dry friction that acts at a velocity in the lumped view, −1 to 1, where `held` acts at
+/// rest.
 #[inline(always)]
-pub fn grip<T: Num>(velocity: T) -> T {
-    (velocity / STICK_VELOCITY).clamp_to(-1.0, 1.0)
+pub fn grip<T: Num>(velocity: T, held: T) -> T {
+    (velocity / STICK_VELOCITY + held).clamp_to(-1.0, 1.0)
+}
+
+/// What is remembered after a step of a solver, of the share that acts: all of it near rest; in motion,
+/// where the whole amplitude acts whatever is remembered, none.
+pub fn hold(share: f64, velocity: f64) -> f64 {
+    let moves = velocity.abs() >= 2.0 * STICK_VELOCITY;
+    if moves || share.is_nan() { 0.0 } else { Num::clamp(share, -1.0, 1.0) }
 }
 
 impl Friction<f64> {
@@ -177,12 +190,18 @@ impl<T: Num> Friction<T> {
         }
     }
 
-    /// Friction force and rate of z in the continuous view; dry friction is proportional to
-    /// velocity below 10 µm/s (10 µrad/s).
+    /// True when it sticks: there is a share to remember in the lumped view.
     #[inline(always)]
-    pub fn law(&self, velocity: T, z: T) -> (T, T) {
+    pub fn sticks(&self) -> bool {
+        matches!(self.model, FrictionModel::Coulomb | FrictionModel::Stribeck)
+    }
+
+    /// Friction force and rate of z in the continuous view; `held` is the share of dry friction that
+    /// acts at rest.
+    #[inline(always)]
+    pub fn law(&self, velocity: T, z: T, held: T) -> (T, T) {
         if !self.has_bristles() {
-            return (self.amplitude(velocity) * grip(velocity), T::zero());
+            return (self.amplitude(velocity) * grip(velocity, held), T::zero());
         }
         let decay = self.bristle_stiffness * velocity.abs() / self.amplitude(velocity);
         let rate = velocity - decay * z;
@@ -251,7 +270,7 @@ mod tests {
                 let steady = f.amplitude(v) * v.signum();
                 let force = f.bristles(z, v, dt).force_at(v);
                 assert!((force / steady - 1.0).abs() < 1e-9, "{dt} {v}: {force}");
-                assert!((f.law(v, z).0 / steady - 1.0).abs() < 1e-9);
+                assert!((f.law(v, z, 0.0).0 / steady - 1.0).abs() < 1e-9);
             }
         }
     }

@@ -703,7 +703,7 @@ fn laws_read_only_memory_that_settling_renews() {
             }
         }
     }
-    assert_eq!(reading, BTreeSet::from(["command", "latched"]));
+    assert_eq!(reading, BTreeSet::from(["command", "held", "latched"]));
 }
 
 /// dp/dt = β/V·q: the volume told is the one that the law has. β of the standard oil is constant.
@@ -816,6 +816,24 @@ fn dry_friction_is_continuous_in_velocity_and_holds_a_body() {
     assert!(acceleration(creep).abs() < 1e-12);
     assert!(acceleration(creep * 1.01) < 0.0 && acceleration(creep * 0.99) > 0.0);
     assert_eq!(acceleration(1.0), (force - friction) / mass);
+    // After the step the friction that held it holds it at rest: F = g·share.
+    point.state[1] = creep;
+    alone.settle(&mut point);
+    let share = point.memory[1];
+    assert!((share - force / friction).abs() < 1e-12, "{share}");
+    let mut acceleration = |v: f64, force: f64| {
+        (point.state[1], point.effort[0]) = (v, force);
+        alone.values(&point).rate[1]
+    };
+    assert!(acceleration(0.0, force).abs() < 1e-12);
+    // What changes of the load creeps, and no more than the amplitude ever holds.
+    assert!((acceleration(0.0, 70.0) - 10.0 / mass).abs() < 1e-12);
+    assert!(acceleration(1e-6, 70.0).abs() < 1e-12);
+    assert!((acceleration(1e-4, 130.0) - 30.0 / mass).abs() < 1e-12);
+    // In motion nothing is held over.
+    point.state[1] = 0.1;
+    alone.settle(&mut point);
+    assert_eq!(point.memory[1], 0.0);
 }
 
 #[test]

@@ -70,7 +70,6 @@ pub struct View<'p> {
     /// Components whose law may change states or memory after a step.
     settling: Vec<u32>,
     selections: Vec<Selection>,
-    before_settling: Vec<f64>,
     /// Components that count limits or vapour.
     counting: Vec<u32>,
     /// Flows over the edge of the circuit, and the sign that makes inflow positive.
@@ -193,7 +192,6 @@ impl<'p> View<'p> {
         let mut view = Self {
             ops: schedule.items.iter().map(|item| item.op.clone()).collect(),
             gradients: vec![Gradient::constant(0.0); size],
-            before_settling: vec![0.0; state_places.len()],
             state: plan.initial.clone(),
             plan,
             schedule,
@@ -246,8 +244,16 @@ impl<'p> View<'p> {
                 self.values[block.output(k) as usize] = state.signals[outputs + k];
             }
         }
+        for (component, block) in self.parts.layout.blocks.iter().enumerate() {
+            let entry = &self.plan.variables.entries[component];
+            for (k, &signal) in entry.inputs.iter().enumerate() {
+                self.values[block.input(k) as usize] = state.signals[signal as usize];
+            }
+        }
         self.equalise_joined();
         self.load_viscosity();
+        // What holds, holds as it did: with the efforts of that state.
+        self.settle_components(state.time);
         self.lines_at(self.plan.start + state.step as f64 * self.plan.step);
         for (end, &bond) in self.parts.lines.ends.iter_mut().zip(&self.parts.end_bonds) {
             let b = &state.bonds[bond as usize];
@@ -626,21 +632,28 @@ impl<'p> View<'p> {
     }
 
     fn settle_components(&mut self, time: f64) -> bool {
-        let mut changed = false;
+        let (mut moved, mut remembers) = (false, false);
         for &component in &self.settling {
             let block = &self.parts.layout.blocks[component as usize];
             let Some(law) = &self.parts.laws[component as usize] else { continue };
-            let (first, states) = (block.first_state as usize, block.states as usize);
-            let before = &mut self.before_settling[first..first + states];
-            before.copy_from_slice(&self.values[block.state(0) as usize..block.rate(0) as usize]);
+            let mut before = std::mem::take(&mut self.shown);
+            before.clear();
+            before.extend_from_slice(&self.values[block.range()]);
             law.settle(&mut settle_view(&mut self.values, block, time));
-            let after = &self.values[block.state(0) as usize..block.rate(0) as usize];
-            changed |= before.iter().zip(after).any(|(old, new)| old != new);
+            let after = &self.values[block.range()];
+            let local = Block { begin: 0, ..*block };
+            let differ = |from: Place, to: Place| {
+                let range = from as usize..to as usize;
+                before[range.clone()] != after[range]
+            };
+            moved |= differ(local.state(0), local.rate(0));
+            remembers |= differ(local.memory(0), local.viscosity(0));
+            self.shown = before;
         }
-        if !self.settling.is_empty() {
+        if moved || remembers {
             self.changed();
         }
-        changed
+        moved
     }
 
     /// Counts limits and vapour after a step that is kept.

@@ -93,6 +93,20 @@ impl LevenbergMarquardt {
         self.asked.clone()
     }
 
+    /// The point at which derivatives are needed next: whoever has them need not compute the points
+    /// that are asked for.
+    pub fn wants_derivatives(&self) -> Option<&Point> {
+        (self.phase == Phase::Derivatives).then_some(&self.point)
+    }
+
+    /// The derivatives of all residuals there, by coordinate, in place of what was asked for.
+    pub fn tell_derivatives(&mut self, jacobian: Vec<Vec<f64>>) {
+        if self.phase == Phase::Derivatives {
+            self.jacobian = jacobian;
+            self.ask_steps();
+        }
+    }
+
     /// What they gave.
     pub fn tell(&mut self, told: &[Residuals]) {
         for (point, residuals) in self.asked.iter().zip(told) {

@@ -12,7 +12,7 @@ use fluxline_core::plan::Plan;
 use fluxline_core::recorder::{Recorder, Sampling};
 use fluxline_core::run::{self, Ended};
 use fluxline_core::settings::{Begin, Convention, Fused, RunSettings, SolverKind, StepControl};
-use fluxline_core::start::{Rest, come_to_rest, longest_history};
+use fluxline_core::start::{Rest, come_to_rest};
 use fluxline_core::state::State;
 use fluxline_core::values::Rules;
 use fluxline_core::variables::{Slot, Variable};
@@ -310,6 +310,29 @@ impl<'m> Ensemble<'m> {
     /// The circuit of the first sound variant.
     pub fn circuit(&self) -> &Circuit {
         &self.circuit
+    }
+
+    /// The component types.
+    pub(crate) fn registry(&self) -> &'m Registry {
+        self.model.registry()
+    }
+
+    /// What varies.
+    pub(crate) fn parameters(&self) -> &[Parameter] {
+        &self.parameters
+    }
+
+    /// What is wanted.
+    pub(crate) fn wanted(&self) -> &Wanted {
+        &self.wanted
+    }
+
+    /// The plan of a variant, and how it is run.
+    pub(crate) fn plan(&self, variant: &[f64]) -> Result<(Plan, RunSettings), Refused> {
+        let built = self.build(&mut self.circuit.clone(), 0, variant);
+        built.map(|one| (one.plan, one.run)).map_err(|reason| {
+            Diagnostic::error(Code::InconsistentParameters, reason.message).into()
+        })
     }
 
     /// Steps of the first sound variant.
@@ -822,13 +845,28 @@ fn find_place(circuit: &Circuit, name: &str, value: f64) -> Option<Place> {
     Some(Place::Component { component, parameter, rules })
 }
 
+/// Whether a component keeps a history whose places are counted by steps, as delays do: variants that
+/// came to rest after other numbers of steps then cannot run side by side. A history of fixed places,
+/// such as that of a cylinder, is no hindrance.
+fn counts_steps(plan: &Plan) -> bool {
+    let groups = plan.rates.iter().flat_map(|rate| [&rate.s, &rate.c, &rate.q]).flatten();
+    groups.into_iter().any(|group| {
+        (0..group.len()).any(|member| {
+            let entry = &plan.variables.entries[group.wiring(member).component() as usize];
+            let declared = 2 * entry.declaration.states.len() + entry.declaration.memory.len();
+            let law = group.lumped(member);
+            entry.block as usize > declared && (law.is_discrete() || !law.has_law())
+        })
+    })
+}
+
 /// Variants, by number, in groups that can run side by side.
 fn classes<'b>(built: impl Iterator<Item = &'b Built>, registry: &Registry) -> Vec<Vec<usize>> {
     let mut classes: Vec<(&Built, Vec<usize>)> = Vec::new();
     for one in built {
         let is_alike = |other: &Built| {
             let ticks = |one: &Built| one.state.as_ref().map_or(0, |state| state.rest_steps);
-            let has_delays = longest_history(&one.plan) > 0;
+            let has_delays = counts_steps(&one.plan);
             one.run == other.run
                 && (ticks(one) == ticks(other) || !has_delays)
                 && lanes::are_alike(&one.plan, &other.plan, registry)

@@ -115,6 +115,8 @@ pub struct FitSettings {
     /// A parameter counts as determined when the 95 % interval reaches no further than this share of
     /// its value.
     pub precision: f64,
+    /// Where a method takes derivatives: exact ones through the run, where the circuit has them.
+    pub is_exact: bool,
 }
 
 /// A study, as its file describes it.
@@ -761,13 +763,14 @@ impl Reader {
             from: f64::NEG_INFINITY,
             to: f64::INFINITY,
             precision: 0.02,
+            is_exact: true,
         };
         let Some((_, item)) = table.get("fit") else { return fit };
         let Val::Table(inner) = &item.value else {
             self.push(wrong_type("fit", item, "a table"));
             return fit;
         };
-        self.check_keys("`[fit]`", inner, &["measure", "from", "to", "precision"]);
+        self.check_keys("`[fit]`", inner, &["measure", "from", "to", "precision", "derivatives"]);
         match self.text(inner, "measure") {
             None | Some(("squared", _)) => {}
             Some(("absolute", _)) => fit.measure = Measure::Absolute,
@@ -775,6 +778,15 @@ impl Reader {
                 let message = format!("there is no measure `{other}`");
                 let problem = Diagnostic::error(Code::NotAChoice, message).at(item.at, "unknown");
                 self.push(problem.suggest(other, ["squared", "absolute"]));
+            }
+        }
+        match self.text(inner, "derivatives") {
+            None | Some(("exact", _)) => {}
+            Some(("differences", _)) => fit.is_exact = false,
+            Some((other, item)) => {
+                let message = format!("there are no derivatives `{other}`");
+                let problem = Diagnostic::error(Code::NotAChoice, message).at(item.at, "unknown");
+                self.push(problem.suggest(other, ["exact", "differences"]));
             }
         }
         let mut time = |key: &str| self.of_dimension(inner, key, Dimension::TIME, "\"2 s\"");

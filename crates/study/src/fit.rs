@@ -239,13 +239,7 @@ impl Fit {
 
     /// What the circuit gave for a signal, at the times of the data.
     pub fn simulated(&self, evaluation: &Evaluation, signal: usize) -> Vec<f64> {
-        let width = self.signals.len() + 1;
-        let row = |at: usize| evaluation.rows[at * width + 1 + signal];
-        let value = |&(at, part): &(usize, f64)| match part > 0.0 {
-            true => row(at) + part * (row(at + 1) - row(at)),
-            false => row(at),
-        };
-        self.signals[signal].places.iter().map(value).collect()
+        self.at_samples(&evaluation.rows, signal)
     }
 
     /// How well a signal is met, by the samples that are fitted or by the others; `None` where there
@@ -277,13 +271,42 @@ impl Fit {
     pub fn residuals(&self, evaluation: &Evaluation) -> Vec<f64> {
         let mut all = Vec::new();
         for (index, signal) in self.signals.iter().enumerate() {
-            let count = signal.is_fitted.iter().filter(|&&fitted| fitted).count() as f64;
-            let factor = (signal.weight / count).sqrt() / signal.scale;
+            let factor = self.factor(index);
             let simulated = self.simulated(evaluation, index);
             let samples = simulated.iter().zip(&signal.values).zip(&signal.is_fitted);
             all.extend(samples.filter(|(_, fitted)| **fitted).map(|((a, b), _)| factor * (a - b)));
         }
         all
+    }
+
+    /// How residuals change where the recorded rows change by these.
+    pub fn residual_slopes(&self, rows: &[f64]) -> Vec<f64> {
+        let mut all = Vec::new();
+        for (index, signal) in self.signals.iter().enumerate() {
+            let slopes = self.at_samples(rows, index);
+            let factor = self.factor(index);
+            let fitted = slopes.iter().zip(&signal.is_fitted).filter(|(_, fitted)| **fitted);
+            all.extend(fitted.map(|(slope, _)| factor * slope));
+        }
+        all
+    }
+
+    /// The weight of a residual of a signal: the sum of squares of all is the square of the objective.
+    fn factor(&self, index: usize) -> f64 {
+        let signal = &self.signals[index];
+        let count = signal.is_fitted.iter().filter(|&&fitted| fitted).count() as f64;
+        (signal.weight / count).sqrt() / signal.scale
+    }
+
+    /// A column of recorded rows, at the times of the data.
+    fn at_samples(&self, rows: &[f64], signal: usize) -> Vec<f64> {
+        let width = self.signals.len() + 1;
+        let row = |at: usize| rows[at * width + 1 + signal];
+        let value = |&(at, part): &(usize, f64)| match part > 0.0 {
+            true => row(at) + part * (row(at + 1) - row(at)),
+            false => row(at),
+        };
+        self.signals[signal].places.iter().map(value).collect()
     }
 
     /// How many residuals each signal has.

@@ -5,6 +5,7 @@
 //! lanes of vector instructions and on all cores. A variant gives the bits of a run by itself,
 //! however many run with it; one that fails is told with its reason and does not disturb the others.
 
+pub mod derivative;
 pub mod design;
 pub mod ensemble;
 pub mod file;

@@ -3,8 +3,10 @@
 //! Every variant is computed once. The log of all of them is also the saved state: an interrupted
 //! study tells the optimiser what the log holds, and so comes to where it was, bit for bit.
 
+use crate::derivative::rows;
 use crate::ensemble::{Ensemble, Evaluation, Reason, ReasonKind, Variant};
 use crate::file::StudyFile;
+use crate::fit::Fit;
 use crate::journal::Journal;
 use crate::metric::Metrics;
 use fluxline_core::variables::Variables;
@@ -15,6 +17,7 @@ use fluxline_optimise::{Optimiser, Value};
 use fluxline_units::{Dimension, Quantity};
 use std::collections::HashMap;
 use std::io;
+use std::sync::atomic::Ordering;
 
 /// Says what a run is worth.
 pub trait Judge {
@@ -208,7 +211,7 @@ impl<'a, 'm> Runs<'a, 'm> {
                     && failure.is_none()
                 {
                     failure = Some(error);
-                    ensemble.stop.store(true, std::sync::atomic::Ordering::Relaxed);
+                    ensemble.stop.store(true, Ordering::Relaxed);
                 }
             }
             self.remember(rest[i].clone(), kept);
@@ -269,15 +272,52 @@ pub fn optimise(
     }
 }
 
-/// Lets a method of least squares ask until it ends.
+/// How a method of least squares came by its derivatives.
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
+pub struct Slopes {
+    /// Runs that carried derivatives.
+    pub exact: u64,
+    /// Why there are none of them, or no more: then by differences of runs.
+    pub refusal: Option<String>,
+}
+
+impl Slopes {
+    /// Differences of runs from the beginning.
+    pub fn by_differences(why: &str) -> Self {
+        Self { exact: 0, refusal: Some(why.to_owned()) }
+    }
+}
+
+/// Lets a method of least squares ask until it ends. Derivatives are exact, through the run, as long as
+/// the parameters have them and `slopes` refuses nothing; otherwise differences of runs.
 pub fn least_squares(
     runs: &mut Runs,
     method: &mut LevenbergMarquardt,
     space: &Space,
-    residuals: &dyn Fn(&Evaluation) -> Vec<f64>,
+    fit: &Fit,
+    slopes: &mut Slopes,
     watch: &mut dyn FnMut(&Runs),
 ) -> Ended {
+    let residuals = |one: &Evaluation| fit.residuals(one);
     loop {
+        if slopes.refusal.is_none()
+            && let Some(point) = method.wants_derivatives().cloned()
+        {
+            match rows(runs.ensemble, space, &point) {
+                Ok(found) => {
+                    slopes.exact += found.runs as u64;
+                    let by = |rows: &Vec<f64>| fit.residual_slopes(rows);
+                    method.tell_derivatives(found.slopes.iter().map(by).collect());
+                }
+                Err(_) if runs.ensemble.stop.load(Ordering::Relaxed) => return Ended::Interrupted,
+                Err(refused) => {
+                    let first = refused.problems.iter().find(|problem| problem.is_error());
+                    let why = first.map_or("", |problem| problem.message());
+                    slopes.refusal = Some(why.to_owned());
+                }
+            }
+            continue;
+        }
         let points = method.ask();
         if points.is_empty() {
             return Ended::Converged;
@@ -285,7 +325,7 @@ pub fn least_squares(
         let variants = points.iter().map(|point| space.decode(point)).collect();
         match runs.evaluate_whole(variants, watch) {
             Ok(all) => {
-                let told: Vec<_> = all.iter().map(|one| one.as_ref().map(residuals)).collect();
+                let told: Vec<_> = all.iter().map(|one| one.as_ref().map(&residuals)).collect();
                 method.tell(&told);
             }
             Err(ended) => return ended,

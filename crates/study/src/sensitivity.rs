@@ -9,19 +9,15 @@
 //! Screening and variance say which points of the unit cube to evaluate, and make numbers of the
 //! values; who evaluates them is another matter.
 
+use crate::derivative::{Beginning, CENTRAL, not_exact};
 use crate::ensemble::{Model, Parameter, Refused, Variant, overrides};
 use crate::metric::{Meters, Metrics};
 use crate::random::{Purpose, bits, uniform};
 use crate::sobol::{MOST_DIMENSIONS, Sobol};
 use fluxline_core::circuit::Circuit;
 use fluxline_core::plan::Plan;
-use fluxline_core::probe::{Probed, Touch, When, constants, lifted};
-use fluxline_core::settings::Begin;
-use fluxline_core::start::come_to_rest;
-use fluxline_core::state::State;
 use fluxline_core::tangent::{DIRECTIONS, Tangent};
-use fluxline_diagnostics::{Code, Diagnostic};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 
 // ---- Derivatives through a run -------------------------------------------------------------------
 
@@ -37,44 +33,20 @@ pub struct Derivatives {
 /// Relative change of a parameter over which its constants are compared.
 const NEARBY: f64 = 1e-4;
 
-/// Weights of values at −2, −1, 1 and 2 steps: differences of fourth order.
-const STENCIL: [(f64, f64); 4] =
-    [(-2.0, 1.0 / 12.0), (-1.0, -8.0 / 12.0), (1.0, 8.0 / 12.0), (2.0, -1.0 / 12.0)];
-
-struct Loaded {
-    circuit: Circuit,
-    plan: Plan,
-}
-
-fn load(model: &dyn Model, parameters: &[Parameter], values: &[f64]) -> Result<Loaded, Refused> {
+fn load(
+    model: &dyn Model,
+    parameters: &[Parameter],
+    values: &[f64],
+) -> Result<(Circuit, Plan), Refused> {
     let circuit = model.load(&overrides(parameters, values))?;
     let planned = Plan::of(&circuit, model.registry());
     match planned.plan {
-        Some(plan) => Ok(Loaded { circuit, plan }),
+        Some(plan) => Ok((circuit, plan)),
         None => Err(Refused { problems: planned.problems, ..Refused::default() }),
     }
 }
 
-/// All numbers that a run begins with: constants, then the state.
-fn beginning(plan: &Plan, model: &dyn Model) -> Result<Vec<f64>, Refused> {
-    let mut all = constants(plan, model.registry()).map_err(|component| {
-        not_exact(&format!("`{}`", plan.name(component)), "is of a type without derivatives")
-    })?;
-    lifted(&plan.initial, |x| {
-        all.push(x);
-        x
-    });
-    Ok(all)
-}
-
-fn not_exact(what: &str, why: &str) -> Refused {
-    Diagnostic::error(Code::NoDerivative, format!("{what} {why}"))
-        .help("take differences of runs: --method differences")
-        .into()
-}
-
-/// Derivatives of metrics by parameters: constants and start values by differences, which cost no
-/// runs and are smooth; the run itself by dual numbers, eight parameters at a time.
+/// Derivatives of metrics by parameters, through the run.
 pub fn derivatives(
     model: &dyn Model,
     parameters: &[Parameter],
@@ -82,52 +54,37 @@ pub fn derivatives(
     metrics: &[String],
     stop: &AtomicBool,
 ) -> Result<Derivatives, Refused> {
-    let Loaded { circuit, plan } = load(model, parameters, values)?;
-    if plan.thermal.is_some() {
-        return Err(not_exact("temperature", "is carried by the oil, and has no derivatives here"));
-    }
-    let metrics = Metrics::parse(metrics.iter().map(String::as_str), &plan.variables)?;
-    let numbers = beginning(&plan, model)?;
-    let mut slopes: Vec<Vec<f64>> = Vec::new();
-    let mut scales = Vec::new();
+    let (circuit, plan) = load(model, parameters, values)?;
+    let mut beginning = Beginning::of(plan, circuit.run, model.registry())?;
+    let metrics = Metrics::parse(metrics.iter().map(String::as_str), &beginning.plan.variables)?;
     for (index, (parameter, &value)) in parameters.iter().zip(values).enumerate() {
         if value == 0.0 {
             let why = "is zero: what is a small change of it is not known";
             return Err(not_exact(&format!("`{}`", parameter.name), why));
         }
         let step = NEARBY * value.abs();
-        let mut slope = vec![0.0; numbers.len()];
-        for (places, weight) in STENCIL {
+        let slope = beginning.slope(&parameter.name, step, &CENTRAL, |by| {
             let mut nearby = values.to_vec();
-            nearby[index] += places * step;
-            let other = load(model, parameters, &nearby)?;
-            let all = beginning(&other.plan, model)?;
-            if other.plan.fingerprint != plan.fingerprint
-                || other.plan.step != plan.step
-                || all.len() != numbers.len()
-            {
-                let why = "changes steps or delays, which come in whole numbers";
-                return Err(not_exact(&format!("`{}`", parameter.name), why));
-            }
-            for (slope, (x, at)) in slope.iter_mut().zip(all.iter().zip(&numbers)) {
-                // Off what it is in the middle, so that what does not change gives exactly zero.
-                *slope += weight * (x - at) / step;
-            }
-        }
-        slopes.push(slope);
-        scales.push(value.abs());
+            nearby[index] += by;
+            load(model, parameters, &nearby).map(|(_, plan)| plan)
+        })?;
+        beginning.push(slope);
     }
     let mut found = Derivatives { metrics: Vec::new(), slopes: Vec::new() };
-    for (some, scales) in slopes.chunks(DIRECTIONS).zip(scales.chunks(DIRECTIONS)) {
-        let meters = follow(model, &circuit, &plan, &numbers, some, &metrics, stop)?;
-        found.metrics = meters.results(&metrics, plan.step, |x| x.value);
-        for (direction, scale) in scales.iter().enumerate() {
+    let step_length = beginning.plan.step;
+    for (group, values) in values.chunks(DIRECTIONS).enumerate() {
+        let mut meters = Meters::new(&metrics, beginning.steps());
+        beginning.follow(group, stop, |state| {
+            meters.look(&metrics, state, state.step as f64 * step_length);
+        })?;
+        found.metrics = meters.results(&metrics, step_length, |x: Tangent| x.value);
+        for (direction, value) in values.iter().enumerate() {
             // From what the run has summed up to the metrics: a formula of a few numbers.
-            let step = NEARBY * scale;
+            let step = NEARBY * value.abs();
             let mut slope = vec![0.0; found.metrics.len()];
-            for (places, weight) in STENCIL {
+            for (places, weight) in CENTRAL {
                 let moved = |x: Tangent| x.value + places * step * x.slope[direction];
-                let results = meters.results(&metrics, plan.step, moved);
+                let results = meters.results(&metrics, step_length, moved);
                 for (slope, (x, at)) in slope.iter_mut().zip(results.iter().zip(&found.metrics)) {
                     *slope += weight * (x - at) / step;
                 }
@@ -137,75 +94,6 @@ pub fn derivatives(
         }
     }
     Ok(found)
-}
-
-/// A run with derivatives.
-fn follow(
-    model: &dyn Model,
-    circuit: &Circuit,
-    plan: &Plan,
-    numbers: &[f64],
-    slopes: &[Vec<f64>],
-    metrics: &Metrics,
-    stop: &AtomicBool,
-) -> Result<Meters<Tangent>, Refused> {
-    let mut at = 0;
-    let mut lift = |value: f64| {
-        let mut number = Tangent::constant(value);
-        debug_assert_eq!(value.to_bits(), numbers[at].to_bits());
-        for (direction, slope) in slopes.iter().enumerate() {
-            number.slope[direction] = slope[at];
-        }
-        at += 1;
-        number
-    };
-    let mut probed = Probed::following(plan, model.registry(), &[], Touch::Add, &mut lift)
-        .map_err(|component| {
-            not_exact(&format!("`{}`", plan.name(component)), "is of a type without derivatives")
-        })?;
-    let mut state: State<Tangent> = lifted(&plan.initial, &mut lift);
-    let interrupted = || Refused::from(Diagnostic::error(Code::Interrupted, "interrupted"));
-    let run = &circuit.run;
-    if run.begin == Begin::Rest {
-        let mut plain = plan.initial.clone();
-        let rest = come_to_rest(plan, &mut plain, run.rest_limit, run.rest_tolerance, || {
-            !stop.load(Ordering::Relaxed)
-        });
-        if !rest.reached {
-            let message = format!("`{}` does not come to rest", plan.name(rest.component));
-            return Err(Diagnostic::error(Code::NotAtRest, message)
-                .help(
-                    "`fluxline run` tells more; or begin with start values: --set run.begin=start",
-                )
-                .into());
-        }
-        for tick in 1..=plain.rest_steps {
-            if tick % 1024 == 0 && stop.load(Ordering::Relaxed) {
-                return Err(interrupted());
-            }
-            let when = When::held(plan.start, tick);
-            probed.step(&mut state, when, Tangent::constant(0.0));
-        }
-        state.rest_steps = plain.rest_steps;
-        for &(_, counter, _) in &plan.watch.counters {
-            state.states[counter as usize] = Tangent::constant(0.0);
-        }
-    }
-    let steps = run.steps(plan.step);
-    let mut meters = Meters::new(metrics, steps);
-    meters.look(metrics, &state, 0.0);
-    while state.step < steps {
-        if state.step.is_multiple_of(1024) && stop.load(Ordering::Relaxed) {
-            return Err(interrupted());
-        }
-        let (begin, end) = plan.times(&state);
-        let tick = state.step + state.rest_steps + 1;
-        probed.step(&mut state, When { begin, end, tick }, Tangent::constant(0.0));
-        state.step += 1;
-        state.time = end;
-        meters.look(metrics, &state, state.step as f64 * plan.step);
-    }
-    Ok(meters)
 }
 
 // ---- Screening ----------------------------------------------------------------------------------

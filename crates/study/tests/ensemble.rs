@@ -311,6 +311,27 @@ fn variants_that_begin_at_rest_keep_their_bits() {
     }
 }
 
+/// A cylinder remembers at fixed places, not by the number of the step: variants that came to rest after
+/// other numbers of steps run side by side, with the bits of single runs.
+#[test]
+fn variants_of_a_cylinder_that_begin_at_rest_keep_their_bits() {
+    let rig = include_str!("../../../examples/studies/rig.toml");
+    let text = rig.replace("stop = \"4 s\"", "stop = \"0.3 s\"");
+    let model = Text::new(Box::leak(text.into_boxed_str()));
+    let variants: Vec<Variant> =
+        (0..9).map(|i| vec![3e3 + 1e3 * f64::from(i), 3.0 + 0.2 * f64::from(i)]).collect();
+    let metrics = ["rms(pressure_difference.out)", "initial(trolley.x)", "final(trolley.x)"];
+    let parameters = [("actuator.viscous_friction", "N*s/m"), ("valve.gain_pa", "rad")];
+    let mut ensemble = ensemble(&model, &parameters, &metrics, &variants);
+    ensemble.effort = Effort { threads: 1, lanes: 1 };
+    let alone = bits(&ensemble.evaluate(&variants));
+    assert!(alone.iter().all(Result::is_ok), "{alone:?}");
+    for (threads, lanes) in [(1, 4), (2, 8)] {
+        ensemble.effort = Effort { threads, lanes };
+        assert_eq!(bits(&ensemble.evaluate(&variants)), alone);
+    }
+}
+
 /// Variants whose delays have other lengths do not fit side by side and are run by themselves.
 #[test]
 fn variants_that_differ_in_more_than_numbers_are_run_too() {
@@ -428,6 +449,75 @@ fn derivatives_through_a_run_equal_central_differences_of_runs() {
     }
 }
 
+/// The same for recorded rows by coordinates of the unit cube, on linear and logarithmic scales, in the
+/// middle of ranges and at their ends, where differences have one side only.
+#[test]
+fn derivatives_of_recorded_rows_equal_differences_of_runs() {
+    use fluxline_optimise::space::{Scale, Space, Variable};
+    use fluxline_study::derivative::rows;
+    let model = Text::new(SMOOTH);
+    let named = [
+        parameter("high.volume", "m^3"),
+        parameter("first.diameter", "m"),
+        parameter("second.conductance", "m^3/(s*Pa)"),
+        parameter("drive.gain", "rad"),
+    ];
+    let range = |low: f64, high: f64, scale| Variable::Continuous { low, high, scale };
+    let space = Space {
+        variables: vec![
+            range(1e-4, 4e-3, Scale::Log),
+            range(2e-3, 3e-3, Scale::Linear),
+            range(1e-11, 1e-10, Scale::Log),
+            range(1e-4, 2e-4, Scale::Linear),
+        ],
+    };
+    let point = [0.37, 0.21, 0.0, 1.0];
+    let steps: Vec<u64> = (0..=85).map(|i| i * 7).collect();
+    let wanted = Wanted {
+        record: vec!["pump.outlet.pressure".to_owned(), "first.inlet.flow".to_owned()],
+        steps: steps.clone().into(),
+        ..Wanted::default()
+    };
+    let ensemble = Ensemble::new(&model, named.to_vec(), wanted, [space.decode(&point)])
+        .unwrap_or_else(|refused| panic!("{:?}", refused.problems));
+    let found =
+        rows(&ensemble, &space, &point).unwrap_or_else(|refused| panic!("{:?}", refused.problems));
+    assert_eq!(found.runs, 1, "all four in one run");
+    let at = |u: [f64; 4]| ensemble.evaluate(&[space.decode(&u)]).remove(0).unwrap().rows;
+    let width = 3;
+    for i in 0..point.len() {
+        // Differences over so little that what they leave out, their third or fifth power, is nothing.
+        let h = 1e-4;
+        let moved = |places: f64| {
+            let mut u = point;
+            u[i] += places * h;
+            at(u)
+        };
+        let middle = at(point);
+        let (weights, places): (&[f64], &[f64]) = match i {
+            2 => (&[-25.0 / 12.0, 4.0, -3.0, 4.0 / 3.0, -0.25], &[0.0, 1.0, 2.0, 3.0, 4.0]),
+            3 => (&[25.0 / 12.0, -4.0, 3.0, -4.0 / 3.0, 0.25], &[0.0, -1.0, -2.0, -3.0, -4.0]),
+            _ => (&[1.0 / 12.0, -8.0 / 12.0, 8.0 / 12.0, -1.0 / 12.0], &[-2.0, -1.0, 1.0, 2.0]),
+        };
+        let runs: Vec<Vec<f64>> = places.iter().map(|&p| moved(p)).collect();
+        for column in 1..width {
+            let largest = |values: &dyn Fn(usize) -> f64| {
+                (0..steps.len()).map(values).fold(0.0f64, |most, x| most.max(x.abs()))
+            };
+            let exact = |row: usize| found.slopes[i][row * width + column];
+            let difference = |row: usize| {
+                let at = row * width + column;
+                let terms = weights.iter().zip(&runs).map(|(w, run)| w * (run[at] - middle[at]));
+                terms.sum::<f64>() / h
+            };
+            let scale = largest(&exact);
+            assert!(scale > 0.0);
+            let worst = largest(&|row| exact(row) - difference(row));
+            assert!(worst < 1e-6 * scale, "{i} {column}: {worst} of {scale}");
+        }
+    }
+}
+
 #[test]
 fn a_parameter_that_changes_a_delay_has_no_exact_derivative() {
     use fluxline_study::sensitivity::derivatives;
@@ -442,4 +532,22 @@ fn a_parameter_that_changes_a_delay_has_no_exact_derivative() {
     let refused = derivatives(&model, &named, &[length, 870.0], &texts, &never).unwrap_err();
     let told = format!("{:?}", refused.problems);
     assert!(told.contains("delays"), "{told}");
+}
+
+/// What a table holds is no number of a component: a derivative by it would be a zero that is wrong.
+#[test]
+fn a_parameter_that_changes_a_table_has_no_exact_derivative() {
+    use fluxline_study::sensitivity::derivatives;
+    let sine = "type = \"signal.sine\"\namplitude = 0.3\noffset = 1\nfrequency = \"5 Hz\"\n";
+    let table = "type = \"signal.table\"\ntable = [[0, \"level\"], [1, \"level\"]]\n";
+    let text = format!("{}\n[parameters]\nlevel = 1\n", SMOOTH.replace(sine, table));
+    let model = Text::new(Box::leak(text.into_boxed_str()));
+    let never = std::sync::atomic::AtomicBool::new(false);
+    let metrics = ["rms(pump.outlet.pressure)".to_owned()];
+    let by = |name: &str, value: f64| {
+        derivatives(&model, &[parameter(name, "rad")], &[value], &metrics, &never)
+    };
+    assert!(by("drive.gain", 2e-4).is_ok());
+    let told = format!("{:?}", by("level", 1.0).unwrap_err().problems);
+    assert!(told.contains("points of a table"), "{told}");
 }

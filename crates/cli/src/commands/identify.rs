@@ -6,7 +6,7 @@ use super::study::{
 };
 use super::sweep::File;
 use crate::args::Identify;
-use crate::display::{Shown, columns, count, number, rounded, time};
+use crate::display::{Shown, columns, count, counted, number, rounded, time};
 use crate::session::Failure;
 use fluxline_diagnostics::{Code, Diagnostic, Diagnostics};
 use fluxline_formats::Override;
@@ -15,7 +15,7 @@ use fluxline_plot::{Figure, Panel, Report, Series, SeriesStyle, Status, Table};
 use fluxline_study::ensemble::{Ensemble, Evaluation, Outcome, Wanted};
 use fluxline_study::file::{Kind, Measure};
 use fluxline_study::fit::{Data, Fit, INTERVAL, Quality, Uncertainty, uncertainty};
-use fluxline_study::search::{Judge, Runs, least_squares, optimise};
+use fluxline_study::search::{Judge, Runs, Slopes, least_squares, optimise};
 use fluxline_units::{Dimension, Quantity};
 use serde_json::json;
 use std::sync::Arc;
@@ -109,11 +109,14 @@ fn identify(console: &Console, args: &Identify, opened: &Opened, fit: &Fit) -> R
     let (journal, known) = study::journal(opened, &args.study, metrics, &told)?;
     let mut runs = Runs::new(&ensemble, fit, study.evaluations, known, journal);
     let start = opened.space.encode(&opened.start);
+    let mut slopes = match study.fit.is_exact {
+        true => Slopes::default(),
+        false => Slopes::by_differences("the study asks for differences"),
+    };
     let ended = follow(&args.study, &ensemble, &mut runs, |runs, watch| {
         let method = &study.method;
         if let Some(mut method) = method.least_squares(&start, study.seed) {
-            let residuals = |one: &Evaluation| fit.residuals(one);
-            return least_squares(runs, &mut method, &opened.space, &residuals, watch);
+            return least_squares(runs, &mut method, &opened.space, fit, &mut slopes, watch);
         }
         match method.optimiser(&opened.space, &start, study.seed) {
             Some(mut optimiser) => optimise(runs, optimiser.as_mut(), &opened.space, watch),
@@ -121,12 +124,13 @@ fn identify(console: &Console, args: &Identify, opened: &Opened, fit: &Fit) -> R
         }
     });
     let mut found = close(&args.study, ensemble.effort, runs, ended)?;
+    let slopes = study.method.method.is_least_squares.then_some(slopes);
     let Some(best) = found.best().cloned() else {
         console.print(&found.head(console, opened, &args.study));
         console.tell("no run gave a value\n");
         return Ok(1);
     };
-    let Some(learned) = learn(opened, fit, &ensemble, &best.variant) else {
+    let Some(learned) = learn(opened, fit, &ensemble, &best.variant, slopes) else {
         let problem = Diagnostic::error(Code::Interrupted, "interrupted after the search");
         return Err(problem.into());
     };
@@ -163,6 +167,21 @@ struct Learned {
     uncertainty: Uncertainty,
     /// Change of the objective when a parameter changes by −20, −10, 10 and 20 %, as a share.
     sensitivity: Vec<[f64; 4]>,
+    /// How a method of least squares came by its derivatives.
+    slopes: Option<Slopes>,
+}
+
+/// How derivatives were taken, in words.
+fn derivatives(slopes: &Slopes) -> String {
+    let exact = match slopes.exact {
+        0 => String::new(),
+        n => format!("exact, through {}", counted(n, "run")),
+    };
+    match &slopes.refusal {
+        None => exact,
+        Some(why) if exact.is_empty() => format!("by differences: {why}"),
+        Some(why) => format!("{exact}, then by differences: {why}"),
+    }
 }
 
 /// Changes of parameters in the table of sensitivities.
@@ -171,7 +190,13 @@ const CHANGES: [f64; 4] = [-0.2, -0.1, 0.1, 0.2];
 /// Steps of the differences for the derivatives at the optimum, as a share of the range.
 const DIFFERENCE: f64 = 1e-3;
 
-fn learn(opened: &Opened, fit: &Fit, ensemble: &Ensemble, best: &[f64]) -> Option<Learned> {
+fn learn(
+    opened: &Opened,
+    fit: &Fit,
+    ensemble: &Ensemble,
+    best: &[f64],
+    slopes: Option<Slopes>,
+) -> Option<Learned> {
     let space = &opened.space;
     let n = best.len();
     let point = space.encode(best);
@@ -233,6 +258,7 @@ fn learn(opened: &Opened, fit: &Fit, ensemble: &Ensemble, best: &[f64]) -> Optio
         .flatten(),
         uncertainty,
         sensitivity,
+        slopes,
         evaluation,
     })
 }
@@ -356,6 +382,9 @@ fn to_text(
 ) -> String {
     let mut text = found.head(console, opened, &args.study);
     let mut line = |name: &str, value: String| text.push_str(&format!("  {name:<9} {value}\n"));
+    if let Some(slopes) = &learned.slopes {
+        line("slopes", derivatives(slopes));
+    }
     line("best", number(learned.objective));
     if let Some((value, component, at)) = &learned.parasitic {
         line(
@@ -428,6 +457,10 @@ fn to_json(
         "ended": found.ended,
         "seconds": found.seconds,
         "runs_per_second": found.simulated as f64 / found.seconds.max(1e-9),
+        "derivatives": learned.slopes.as_ref().map(|one| json!({
+            "exact_runs": one.exact,
+            "differences_because": one.refusal,
+        })),
         "objective": learned.objective,
         "parasitic_pressure": learned.parasitic.as_ref().map(|(value, ..)| value),
         "parameters": parameters,
@@ -461,6 +494,9 @@ fn report(
         .fact("Fluxline", env!("CARGO_PKG_VERSION"));
     let runs =
         format!("{} in {:.3} s, {}", count(found.log.len() as u64), found.seconds, found.ended);
+    if let Some(slopes) = &learned.slopes {
+        report = report.verdict("Derivatives", derivatives(slopes), Status::Info);
+    }
     report = report.verdict("Runs", runs, Status::Info).verdict(
         "Objective",
         number(learned.objective),

@@ -142,6 +142,7 @@ pub const CASES: &[Case] = &[
     mapping::CASE,
     rare_exchange::CASE,
     study::identification_rig::CASE,
+    study::sensitivity_rig::CASE,
     study::servo_tuning::CASE,
 ];
 

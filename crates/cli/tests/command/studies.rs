@@ -286,7 +286,20 @@ fn parameters_come_back_from_data_and_those_that_cannot_are_named() {
     let rms = said["signals"][0]["fitted"]["rms"].as_f64().unwrap();
     let step_error = said["signals"][0]["step_error"].as_f64().unwrap();
     assert!(rms < 100.0 && step_error > rms, "{rms} {step_error}");
+    // With exact derivatives, which one run carries for up to eight parameters, fewer runs come to the
+    // same values as with differences.
+    let differing = FITTING.replace("[fit]\n", "[fit]\nderivatives = \"differences\"\n");
+    std::fs::write(bench.path("differing.toml"), differing).unwrap();
+    let (code, other) = bench.json(&["identify", "differing.toml"]);
+    assert_eq!(code, 0, "{other}");
+    let runs = |said: &serde_json::Value| {
+        said["runs"].as_u64().unwrap() + said["derivatives"]["exact_runs"].as_u64().unwrap()
+    };
+    assert!(said["derivatives"]["exact_runs"].as_u64().unwrap() > 0, "{said}");
+    assert_eq!(other["derivatives"]["exact_runs"], 0);
+    assert!(runs(&said) < runs(&other), "{} {}", runs(&said), runs(&other));
     let report = bench.read("fit.html");
+    assert!(report.contains("exact, through"), "how derivatives were taken is told");
     assert!(report.contains("Sensitivity of the objective") && report.contains("measured"));
 
     let product = FITTING.replace(

@@ -1,7 +1,7 @@
 //! A body with one degree of freedom: masses, inertias, and what transmits motion at a ratio.
 
 use super::{Kernel, Settles, beyond};
-use crate::friction::{Friction, FrictionModel, FrictionParameters, grip};
+use crate::friction::{Friction, FrictionModel, FrictionParameters, grip, hold};
 use crate::stops::{hold_motion, settle_rate};
 use fluxline_core::Constants;
 use fluxline_core::component::{BalanceRole, Environment, Law, Refusal, Settle, Step};
@@ -17,7 +17,7 @@ use fluxline_core::number::{Mask, Num};
 /// (1−η)·Σ|g_i| over the ports that drive, taken at last step's velocity.
 ///
 /// Order: ports a, b; input load (if any); states x, v, bristle deflection (if the law has one);
-/// memory: steps at a stop (if it has stops).
+/// memory: steps at a stop (if it has stops), share of dry friction that holds in the lumped view.
 #[derive(Clone, Copy, Debug, Constants)]
 pub struct Body<T> {
     mass: T,
@@ -156,13 +156,21 @@ struct Motion<T> {
     acceleration: T,
     /// What is left of the drive where dry friction holds, N.
     beyond_hold: T,
+    /// The share of dry friction that acts: at rest, what it takes to hold the body.
+    share: T,
     deflection_rate: T,
 }
 
 impl<T: Num> Body<T> {
-    /// Motion by efforts, load and states.
+    /// Where the share of dry friction that holds is remembered.
     #[inline(always)]
-    fn motion(&self, effort: &[T], input: &[T], state: &[T]) -> Motion<T> {
+    fn held(&self) -> usize {
+        usize::from(self.has_stops)
+    }
+
+    /// Motion by efforts, load, states and memory.
+    #[inline(always)]
+    fn motion(&self, effort: &[T], input: &[T], state: &[T], memory: &[T]) -> Motion<T> {
         let forces = [0, 1].map(|port| -(self.arms[port] * effort[port]));
         let mut drive = forces[0] + forces[1] - self.weight;
         if self.has_load {
@@ -172,11 +180,17 @@ impl<T: Num> Body<T> {
         let floating = beyond(drive, up, down) / self.damping;
         let v = T::select(self.mass.gt(T::zero()), state[V], floating);
         let deflection = if self.friction.has_bristles() { state[BRISTLES] } else { T::zero() };
-        let (friction, deflection_rate) = self.friction.law(v, deflection);
-        let loss = T::select(v.lt(T::zero()), down, up) * grip(v);
+        // What neither rubs nor loses has nothing to remember.
+        let held = memory.get(self.held()).copied().unwrap_or(T::zero());
+        let (friction, deflection_rate) = self.friction.law(v, deflection, held);
+        let share = grip(v, held);
+        let loss = T::select(share.lt(T::zero()), down, up) * share;
         let sliding = drive - self.damping * v - friction - loss;
         let dry = self.friction.dry(v);
+        let most = dry + T::select(drive.lt(T::zero()), down, up);
+        let holding = drive / (most + f64::MIN_POSITIVE);
         Motion {
+            share: T::select(v.abs().le(T::zero()), holding, share),
             velocity: v,
             acceleration: sliding * self.inverse_mass,
             beyond_hold: beyond(drive - friction, dry + up, dry + down),
@@ -200,15 +214,19 @@ impl<T: Num> Body<T> {
 
 impl Settles for Body<f64> {
     fn settles(&self) -> bool {
-        self.has_stops && (self.low > -1e299 || self.high < 1e299)
+        let stops = self.has_stops && (self.low > -1e299 || self.high < 1e299);
+        stops || self.friction.sticks() || self.has_loss
     }
 
     // As in a step: what the drive alone gives within two main steps is no impact.
     fn settle(&self, settle: &mut Settle<'_>) {
+        let motion = self.motion(settle.effort, settle.input, settle.state, settle.memory);
+        if let Some(held) = settle.memory.get_mut(self.held()) {
+            *held = hold(motion.share, motion.velocity);
+        }
         if !self.has_stops {
             return;
         }
-        let motion = self.motion(settle.effort, settle.input, settle.state);
         settle_rate(&mut settle.state[X], (self.low, self.high));
         let (x, v) = (settle.state[X], settle.state[V]);
         if (x <= self.low && v < 0.0) || (x >= self.high && v > 0.0) {
@@ -218,7 +236,7 @@ impl Settles for Body<f64> {
     }
 
     fn show(&self, settle: &mut Settle<'_>) {
-        let motion = self.motion(settle.effort, settle.input, settle.state);
+        let motion = self.motion(settle.effort, settle.input, settle.state, settle.memory);
         settle.state[V] = motion.velocity;
         if self.has_stops {
             let (x, a) = (settle.state[X], motion.acceleration);
@@ -233,7 +251,7 @@ impl<T: Num> Kernel<T> for Body<T> {
 
     // Ports move as the position does, so that no oil is lost where a stop holds.
     fn law(&self, law: &mut Law<'_, T>) {
-        let mut motion = self.motion(law.effort, law.input, law.state);
+        let mut motion = self.motion(law.effort, law.input, law.state, law.memory);
         let mut x = law.state[X];
         if self.has_stops {
             let (v, a) = (motion.velocity, motion.acceleration);
@@ -246,7 +264,7 @@ impl<T: Num> Kernel<T> for Body<T> {
 
     // At rest dry friction takes what the drive gives, up to its amplitude; the step finds stops.
     fn start_law(&self, law: &mut Law<'_, T>) {
-        let mut motion = self.motion(law.effort, law.input, law.state);
+        let mut motion = self.motion(law.effort, law.input, law.state, law.memory);
         let rests = motion.velocity.abs().le(T::zero());
         let at_rest = motion.beyond_hold * self.inverse_mass;
         motion.acceleration = T::select(rests, at_rest, motion.acceleration);
@@ -321,7 +339,7 @@ impl<T: Num> Kernel<T> for Body<T> {
         if let Some(bristles) = bristles {
             let deflection = bristles.deflection_at(v);
             io.set_state(BRISTLES, deflection);
-            io.set_rate(BRISTLES, self.friction.law(v, deflection).1);
+            io.set_rate(BRISTLES, self.friction.law(v, deflection, zero).1);
         }
         let mut grip = zero;
         if line_dry.gt(zero).any() {

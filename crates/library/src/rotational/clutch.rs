@@ -1,10 +1,10 @@
 //! Clutch and brake.
 
-use crate::friction::grip;
+use crate::friction::{grip, hold};
 use crate::mechanics::clutch::Slip;
 use crate::mechanics::physics_of_kernel;
 use fluxline_core::component;
-use fluxline_core::component::{Environment, Law, Physics, Refusal, Step};
+use fluxline_core::component::{Environment, Law, Physics, Refusal, Settle, Step};
 use fluxline_core::number::Num;
 
 /// A friction clutch: an elastic coupling that slips at the engaged capacity.
@@ -77,6 +77,9 @@ pub struct Brake {
     /// u — application, from 0 (released) to 1 [–]
     #[input(default = 1)]
     pub signal: f64,
+    /// – — share of the torque that holds the shaft (lumped solvers) [–]
+    #[memory]
+    held: Memory,
 }
 
 /// Constants of [`Brake`].
@@ -91,7 +94,14 @@ impl Physics for Brake {
     }
     fn law<T: Num>(k: &BrakeConstants<T>, law: &mut Law<'_, T>) {
         let hold = k.capacity * law.input[Self::SIGNAL].clamp_to(0.0, 1.0);
-        law.effort[Self::A] = hold * grip(law.flow[Self::A]);
+        law.effort[Self::A] = hold * grip(law.flow[Self::A], law.memory[Self::HELD]);
+    }
+    fn settles(_: &BrakeConstants<f64>) -> bool {
+        true
+    }
+    fn settle(k: &BrakeConstants<f64>, settle: &mut Settle<'_>) {
+        let most = k.capacity * settle.input[Self::SIGNAL].clamp(0.0, 1.0);
+        settle.memory[Self::HELD] = hold(settle.effort[Self::A] / most, settle.flow[Self::A]);
     }
     fn start<T: Num>(k: &BrakeConstants<T>, io: &mut Step<'_, T>) {
         Self::step(k, io);

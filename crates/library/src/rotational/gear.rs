@@ -45,6 +45,9 @@ pub struct Gear {
     /// ω — speed of side a [rad/s]
     #[state(start = "start_speed")]
     speed: State,
+    /// – — share of the losses that holds it (lumped solvers) [–]
+    #[memory]
+    held: Memory,
 }
 
 impl Gear {

@@ -75,6 +75,9 @@ pub struct Inertia {
     /// – — steps at a stop [–]
     #[memory(counts = "limit")]
     stopped: Memory,
+    /// – — share of dry friction that holds it (lumped solvers) [–]
+    #[memory]
+    held: Memory,
 }
 
 impl Inertia {

@@ -43,6 +43,9 @@ pub struct RackPinion {
     /// ω — speed [rad/s]
     #[state(start = "start_speed")]
     speed: State,
+    /// – — share of the losses that holds it (lumped solvers) [–]
+    #[memory]
+    held: Memory,
 }
 
 impl RackPinion {

@@ -79,6 +79,9 @@ pub struct Mass {
     /// – — steps at a stop [–]
     #[memory(counts = "limit")]
     stopped: Memory,
+    /// – — share of dry friction that holds it (lumped solvers) [–]
+    #[memory]
+    held: Memory,
 }
 
 /// Standard gravity, m/s².

@@ -16,7 +16,7 @@ use fluxline_optimise::random::Random;
 use fluxline_study::ensemble::{Ensemble, Evaluation, Wanted, value_in};
 use fluxline_study::file::{Kind, Measure, StudyFile};
 use fluxline_study::fit::{Data, Fit, uncertainty};
-use fluxline_study::search::{Runs, least_squares, optimise};
+use fluxline_study::search::{Runs, Slopes, least_squares, optimise};
 use std::time::Instant;
 
 /// The case.
@@ -27,8 +27,9 @@ pub(in crate::reproduce) const CASE: Case = Case {
     run: figures,
 };
 
-const RIG: &str = include_str!("../../../../../examples/studies/rig.toml");
-const STUDY: &str = include_str!("../../../../../examples/studies/rig_identification.toml");
+pub(super) const RIG: &str = include_str!("../../../../../examples/studies/rig.toml");
+pub(super) const STUDY: &str =
+    include_str!("../../../../../examples/studies/rig_identification.toml");
 
 /// Points of the demand, s and V: steps, ramps and rests, as the thesis describes its duty cycle; the
 /// last part validates.
@@ -83,19 +84,31 @@ fn demand(time: f64) -> f64 {
     if t1 > t0 { u0 + (u1 - u0) * ((time - t0) / (t1 - t0)).clamp(0.0, 1.0) } else { u1 }
 }
 
-/// What would be measured on the rig, perhaps with a fault, as a file.
-fn measured(fault: &[Override]) -> Result<String, Diagnostics> {
-    let count = (DEMAND[DEMAND.len() - 1].0 / SAMPLING).round() as usize;
+/// Times of samples and the demand at them, until a time.
+fn samples(stop: f64) -> (Vec<f64>, Vec<f64>) {
+    let count = (stop / SAMPLING).round() as usize;
     let times: Vec<f64> = (0..=count).map(|i| i as f64 * SAMPLING).collect();
-    let inputs: Vec<f64> = times.iter().map(|&t| demand(t)).collect();
+    let inputs = times.iter().map(|&t| demand(t)).collect();
+    (times, inputs)
+}
+
+/// What makes the rig follow the demand until a time.
+pub(super) fn duty_cycle(stop: f64) -> Vec<Override> {
+    let (times, inputs) = samples(stop);
     let list = |all: &[f64]| {
         let texts: Vec<String> = all.iter().map(|x| format!("{x:.6}")).collect();
         texts.join(", ")
     };
     let table = format!("{{ x = [{}], y = [{}] }}", list(&times), list(&inputs));
+    vec![Override::new("demand.table", &table), Override::new("run.stop", &format!("{stop} s"))]
+}
+
+/// What would be measured on the rig, perhaps with a fault, as a file.
+fn measured(fault: &[Override]) -> Result<String, Diagnostics> {
+    let stop = DEMAND[DEMAND.len() - 1].0;
+    let (times, inputs) = samples(stop);
     let mut set = fault.to_vec();
-    set.push(Override::new("demand.table", &table));
-    set.push(Override::new("run.stop", "6 s"));
+    set.extend(duty_cycle(stop));
     let session = Session::from_text("rig", RIG, &set).map_err(|failure| failure.problems)?;
     let wanted = ["trolley.x", "pressure_difference.out"].map(str::to_owned).to_vec();
     let recording = Recording { record: wanted, every: Some(1), samples: None };
@@ -173,10 +186,13 @@ fn identify(
     let ensemble = Ensemble::new(&model, parameters(&study), wanted, [space.decode(&start)])
         .map_err(|refused| refused.problems)?;
     let mut runs = Runs::new(&ensemble, &fit, 1_000_000, Vec::new(), None);
+    let mut slopes = match study.fit.is_exact {
+        true => Slopes::default(),
+        false => Slopes::by_differences("the study asks for differences"),
+    };
     let begun = Instant::now();
     if let Some(mut method) = method.least_squares(&start, study.seed) {
-        let residuals = |one: &Evaluation| fit.residuals(one);
-        least_squares(&mut runs, &mut method, &space, &residuals, &mut |_| {});
+        least_squares(&mut runs, &mut method, &space, &fit, &mut slopes, &mut |_| {});
     } else if let Some(mut optimiser) = method.optimiser(&space, &start, study.seed) {
         optimise(&mut runs, optimiser.as_mut(), &space, &mut |_| {});
     }
@@ -210,7 +226,7 @@ fn identify(
     let known = uncertainty(&fit, &space, &point, &residuals[0], &jacobian, study.fit.precision);
     Ok(Identified {
         is_determined: known.is_determined,
-        runs: runs.log.len(),
+        runs: runs.log.len() + slopes.exact as usize,
         seconds,
         validation: fit.quality(&around[0], 0, false).map_or(f64::NAN, |one| one.fit),
         values,

@@ -1,6 +1,7 @@
 //! Studies with known answers.
 
 pub(super) mod identification_rig;
+pub(super) mod sensitivity_rig;
 pub(super) mod servo_tuning;
 
 use fluxline_core::circuit::{Circuit, Registry};

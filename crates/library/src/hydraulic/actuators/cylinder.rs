@@ -1,7 +1,7 @@
 //! Cylinders.
 
 use super::chamber::{self, Chamber, LEAK, PISTON, PORT};
-use crate::friction::{Friction, FrictionModel, FrictionParameters};
+use crate::friction::{Friction, FrictionModel, FrictionParameters, hold};
 use fluxline_core::component::{BalanceRole, Environment, Law, Physics, Refusal, Settle, Step};
 use fluxline_core::number::{Mask, Num};
 use fluxline_core::{Constants, component};
@@ -68,6 +68,9 @@ macro_rules! cylinder {
             /// – — steps at an end stop [–]
             #[memory(counts = "limit")]
             stopped: Memory,
+            /// – — share of dry friction that holds the piston (lumped solvers) [–]
+            #[memory]
+            held: Memory,
         }
 
         impl $name {
@@ -303,6 +306,7 @@ const EXTRA: usize = 4;
 // Order of memory and outputs in all cylinders; the state z follows the pressures.
 const CAVITATED: usize = 0;
 const STOPPED: usize = 1;
+const HELD: usize = 2;
 const X: usize = 0;
 const V: usize = 1;
 
@@ -338,6 +342,14 @@ impl CylinderConstants<f64> {
 
     fn history(&self) -> usize {
         self.chambers * chamber::SIZE + EXTRA
+    }
+
+    // What holds now is what the force at the rod lacks, also where the wave method has left it.
+    fn settle(&self, settle: &mut Settle<'_>) {
+        let rod = self.rod();
+        let (x, v) = (-settle.displacement[rod], -settle.flow[rod]);
+        let lacks = self.force(settle.state, x, v) - settle.effort[rod];
+        settle.memory[HELD] = hold(lacks / self.friction.amplitude(v), v);
     }
 
     fn show(&self, settle: &mut Settle<'_>) {
@@ -428,6 +440,18 @@ impl<T: Num> CylinderConstants<T> {
         state.max(self.chamber.vapour_pressure())
     }
 
+    /// Force at the rod but for the friction of seals.
+    fn force(&self, state: &[T], x: T, v: T) -> T {
+        let mut force = -self.back_force - self.spring_stiffness * x - self.viscous_friction * v;
+        for side in 0..self.chambers {
+            force += self.push(side) * self.shown(state[side]);
+        }
+        if let Some((wave, damping, _)) = self.stops(x, v, 0.0) {
+            force += wave - damping * v;
+        }
+        force
+    }
+
     fn law(&self, law: &mut Law<'_, T>) {
         let rod = self.rod();
         let (x, v) = (-law.displacement[rod], -law.flow[rod]);
@@ -435,7 +459,6 @@ impl<T: Num> CylinderConstants<T> {
         if self.leaks {
             leak = self.leakage * (self.shown(law.state[0]) - self.shown(law.state[1]));
         }
-        let mut force = -self.back_force - self.spring_stiffness * x - self.viscous_friction * v;
         for side in 0..self.chambers {
             let (pressure, flow) = (self.shown(law.state[side]), law.flow[side]);
             law.effort[side] = pressure;
@@ -447,15 +470,10 @@ impl<T: Num> CylinderConstants<T> {
             let volume = self.volume(side, x.clamp(T::zero(), self.stroke));
             let inflow = flow - self.push(side) * v + leaking;
             law.rate[side] = self.chamber.stiffness(pressure) / volume * inflow;
-            force += self.push(side) * pressure;
         }
-        let (friction, z_rate) = self.friction.law(v, law.state[self.z()]);
+        let (friction, z_rate) = self.friction.law(v, law.state[self.z()], law.memory[HELD]);
         law.rate[self.z()] = z_rate;
-        force -= friction;
-        if let Some((wave, damping, _)) = self.stops(x, v, 0.0) {
-            force += wave - damping * v;
-        }
-        law.effort[rod] = force;
+        law.effort[rod] = self.force(law.state, x, v) - friction;
         law.output[X] = x;
         law.output[V] = v;
     }
@@ -623,6 +641,12 @@ macro_rules! cylinder_physics {
             }
             fn law<T: Num>(k: &CylinderConstants<T>, law: &mut Law<'_, T>) {
                 k.law(law);
+            }
+            fn settles(k: &CylinderConstants<f64>) -> bool {
+                k.friction.sticks()
+            }
+            fn settle(k: &CylinderConstants<f64>, settle: &mut Settle<'_>) {
+                k.settle(settle);
             }
             fn show(k: &CylinderConstants<f64>, settle: &mut Settle<'_>) {
                 k.show(settle);

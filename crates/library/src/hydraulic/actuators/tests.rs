@@ -577,7 +577,7 @@ fn law_of<M: Physics>(bench: &Bench<M>, flow: &[f64], x: f64, state: &[f64]) -> 
             displacement: &mut displacement,
             state,
             rate: &mut rate,
-            memory: &[0.0; 2],
+            memory: &[0.0; 3],
             input: &[],
             output: &mut output,
             viscosity: &[30e-6; 3][..ports],
