@@ -7,8 +7,10 @@ use fluxline_diagnostics::{Code, Diagnostic, Diagnostics, SourceMap};
 use fluxline_formats::results::read_problem;
 use fluxline_parallel::Partition;
 use fluxline_parallel::advice::{Advice, advise};
+use fluxline_parallel::cost::{self, Costs};
 use fluxline_parallel::cut::Cut;
-use fluxline_parallel::mapping;
+use fluxline_parallel::graph::Tasks;
+use fluxline_parallel::mapping::{self, Method, map};
 use fluxline_parallel::rare::RareCut;
 use fluxline_parallel::threads::Manner;
 use std::path::Path;
@@ -77,6 +79,8 @@ pub(crate) fn set_up_ranks(
     let count = ranks.count();
     let partition = match args.partition.as_deref() {
         Some(path) => read(path, session)?,
+        // All ranks come to the same parts.
+        None if every == 1 => mapping::evenly(session.plan(), count),
         None => choose(session.plan(), count, every),
     };
     if partition.parts != count {
@@ -118,9 +122,19 @@ fn refused(why: &str) -> Diagnostics {
         .into()
 }
 
+/// By what is known of this machine, where that does not change results; it takes too long to measure
+/// it for one run.
 fn choose(plan: &Plan, parts: usize, every: u32) -> Partition {
     match every {
-        1 => mapping::evenly(plan, parts),
+        1 => match cost::kept(plan) {
+            Some(mut costs) => {
+                // So many parts are wanted whatever they cost.
+                costs.exchange = Costs::typical().exchange;
+                let tasks = Tasks::of(plan, &costs);
+                map(&tasks, &costs.links(), parts, Method::Multilevel, 1).partition
+            }
+            None => mapping::evenly(plan, parts),
+        },
         _ => Partition::for_rare_exchange(plan, parts),
     }
 }
