@@ -97,15 +97,23 @@ pub(crate) fn set_up_ranks(
     Ok(())
 }
 
-/// A number that differs when plans do, in structure or in values.
+/// A number that differs when circuits do, in structure or in values.
 #[cfg(feature = "mpi")]
-pub(crate) fn print_of(plan: &Plan) -> u64 {
-    let start = &plan.initial;
-    let bonds = start.bonds.iter().flat_map(|b| [b.flow, b.effort, b.wave, b.impedance]);
-    let numbers = bonds.chain(start.signals.iter().chain(&start.states).copied());
-    let numbers = numbers.chain([plan.start, plan.step]).map(f64::to_bits);
-    // FNV-1a, word by word.
-    numbers.fold(plan.fingerprint, |hash, word| (hash ^ word).wrapping_mul(0x0100_0000_01b3))
+pub(crate) fn print_of(session: &Session) -> u64 {
+    use std::fmt::Write as _;
+    /// FNV-1a over a text that is never held as a whole: it is as long as the circuit is large.
+    struct Print(u64);
+    impl std::fmt::Write for Print {
+        fn write_str(&mut self, text: &str) -> std::fmt::Result {
+            let add = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
+            self.0 = text.bytes().fold(self.0, add);
+            Ok(())
+        }
+    }
+    let mut print = Print(session.plan().fingerprint);
+    // Writing to it does not fail.
+    let _ = write!(print, "{:?}", session.circuit);
+    print.0
 }
 
 fn not_in_parts(session: &Session) -> Option<&'static str> {

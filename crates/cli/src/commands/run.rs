@@ -89,7 +89,7 @@ fn on_ranks(console: &Console, args: &Run) -> u8 {
             (own.report, own.plot, own.quiet) = (None, None, true);
         }
         let opened = opened(&own, |session| parallel::set_up_ranks(session, &own, ranks));
-        let print = |(session, _): &(Session, _)| parallel::print_of(session.plan());
+        let print = |(session, _): &(Session, _)| parallel::print_of(session);
         let alike = crate::ranks::agree(console, ranks, opened, print, |failure| {
             refuse(console, args, failure)
         });
