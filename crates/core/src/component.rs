@@ -242,6 +242,9 @@ pub trait Physics: Declared {
         &[]
     }
 
+    /// Does nothing in a step: what it has written at the start holds.
+    const IS_IDLE: bool = false;
+
     /// A long chain of roots and divisions: it is begun before the others of its phase, which a
     /// processor computes while it waits.
     const BEGINS_EARLY: bool = false;

@@ -12,6 +12,7 @@ pub mod domain;
 pub mod engine;
 pub mod fluid;
 pub mod gradient;
+pub mod guard;
 pub mod implicit;
 pub mod instructions;
 pub mod lanes;

@@ -9,11 +9,14 @@
 
 use crate::circuit::Registry;
 use crate::component::{Clock, Group, GroupOf, Physics, view};
+use crate::domain::Role;
 use crate::monitor::Figures;
 use crate::number::{Mask, Num};
 use crate::plan::Plan;
 use crate::state::{Bond, Faults, State};
+use crate::step::place_in_bonds;
 use crate::trace::{self, Followed, Node, Op, Probe, Trace, Tree, Width};
+use crate::variables::Location;
 
 /// Computes one member of a group on the tape; false when the group is of another type. Constants
 /// become numbers of the tape by the function, in order.
@@ -85,6 +88,15 @@ impl Layout {
             at -= length;
         }
         (Array::Figures, at)
+    }
+    /// Where a variable is among all numbers; temperature is not there.
+    pub fn number_of(self, location: Location) -> Option<u32> {
+        Some(match location {
+            Location::Bond(_, Role::Temperature) => return None,
+            Location::Bond(bond, role) => place_in_bonds(bond, role) as u32,
+            Location::Signal(signal) => self.first(Array::Signals) + signal,
+            Location::State(index) => self.first(Array::States) + index,
+        })
     }
     fn first(self, array: Array) -> u32 {
         let lengths = [0, self.bonds, self.signals, self.states, self.viscosity];

@@ -4,7 +4,7 @@ use crate::circuit::Pattern;
 use crate::domain::Role;
 use crate::plan::Plan;
 use crate::state::State;
-use crate::step::{numbers, place_in_bonds};
+use crate::step::{Picks, numbers, place_in_bonds};
 use crate::variables::{Location, Slot, Variable};
 
 /// Where recorded rows go besides memory.
@@ -81,17 +81,6 @@ impl Sampling {
 /// The most numbers kept in memory; beyond it rows only go to the sink.
 pub const MOST_IN_MEMORY: usize = 25_000_000;
 
-/// Where a recorded number comes from, without the choices that its name leaves open, and where it
-/// goes.
-#[derive(Clone, Copy, Debug)]
-struct Column {
-    /// Which number of its array of the state.
-    at: u32,
-    /// Which number of the row.
-    place: u32,
-    sign: f64,
-}
-
 /// Which array of the state a variable is in (bonds, signals, states, temperatures), and where.
 fn source(slot: &Slot) -> (usize, usize) {
     match slot.at {
@@ -106,7 +95,7 @@ fn source(slot: &Slot) -> (usize, usize) {
 #[derive(Debug, Default)]
 struct Columns {
     width: usize,
-    arrays: [Vec<Column>; 4],
+    arrays: [Picks; 4],
 }
 
 impl Columns {
@@ -117,7 +106,7 @@ impl Columns {
         for (i, variable) in variables.iter().enumerate() {
             let (array, at) = source(&variable.slot);
             let (at, place) = (small(at), small(i + 1));
-            columns.arrays[array].push(Column { at, place, sign: variable.slot.sign });
+            columns.arrays[array].push(at, place, variable.slot.sign);
         }
         columns
     }
@@ -126,25 +115,12 @@ impl Columns {
     fn read(&self, state: &State<f64>, row: &mut [f64]) -> bool {
         let arrays =
             [numbers(&state.bonds), &state.signals, &state.states, &state.line_temperature];
-        let mut largest = 0;
-        for (columns, array) in self.arrays.iter().zip(arrays) {
-            largest = largest.max(copy(columns, array, row));
+        for (picks, array) in self.arrays.iter().zip(arrays) {
+            picks.copy(array, row);
         }
-        largest < f64::INFINITY.to_bits()
+        // All at once, which takes two or four at a time.
+        row.iter().fold(true, |all, x| all & (x.abs() < f64::INFINITY))
     }
-}
-
-/// Copies numbers of an array into a row. Gives the largest magnitude as an integer, which orders
-/// infinity and NaN above all numbers. A function of its own, so that it stays in registers.
-#[inline(never)]
-fn copy(columns: &[Column], array: &[f64], row: &mut [f64]) -> u64 {
-    let mut largest = 0;
-    for column in columns {
-        let value = array.get(column.at as usize).map_or(f64::NAN, |x| column.sign * x);
-        largest = largest.max(value.abs().to_bits());
-        row[column.place as usize] = value;
-    }
-    largest
 }
 
 /// Recorded variables and their rows.

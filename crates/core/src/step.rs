@@ -19,6 +19,8 @@
 //! 5. A [`Kernel`] points at constants and records of a group that stays borrowed. A [`Phase`] owns
 //!    its groups, in boxes of their own, and hands out shared references only, so that what its
 //!    kernels point at stays where it is and what it is.
+//! 6. `Picks` note how far they reach when they are made, and look whether that is there before
+//!    they copy.
 #![allow(unsafe_code, reason = "see the argument above")]
 
 use crate::component::{Clock, Declared, Group, Physics};
@@ -60,6 +62,47 @@ pub(crate) fn place_in_bonds(bond: u32, role: Role) -> usize {
         Role::Temperature => return usize::MAX,
     };
     bond as usize * BOND + field
+}
+
+/// A number of an array, where it goes in a row, and its sign there.
+#[derive(Clone, Copy, Debug)]
+struct Pick {
+    at: u32,
+    place: u32,
+    sign: f64,
+}
+
+/// Numbers of an array that are copied into a row together.
+#[derive(Debug, Default)]
+pub(crate) struct Picks {
+    picks: Vec<Pick>,
+    /// No number lies beyond this in the array, nor in the row.
+    reach: [usize; 2],
+}
+
+impl Picks {
+    /// Adds a number.
+    pub(crate) fn push(&mut self, at: u32, place: u32, sign: f64) {
+        let [array, row] = self.reach;
+        self.reach = [array.max(at as usize + 1), row.max(place as usize + 1)];
+        self.picks.push(Pick { at, place, sign });
+    }
+
+    /// Copies them; what the array does not have reads as not a number.
+    #[inline(never)]
+    pub(crate) fn copy(&self, array: &[f64], row: &mut [f64]) {
+        if self.reach[0] > array.len() || self.reach[1] > row.len() {
+            for &Pick { at, place, sign } in &self.picks {
+                row[place as usize] = array.get(at as usize).map_or(f64::NAN, |x| sign * x);
+            }
+            return;
+        }
+        let (array, row) = (array.as_ptr(), row.as_mut_ptr());
+        for &Pick { at, place, sign } in &self.picks {
+            // SAFETY: no pick lies beyond the reach, which was just found to lie within both.
+            unsafe { *row.add(place as usize) = sign * *array.add(at as usize) }
+        }
+    }
 }
 
 /// How many ports, inputs, outputs and states a component type has.
@@ -251,6 +294,7 @@ impl<M: Declared, T: Num> Members<M, T> {
                 count: end - begin,
             },
             reach: self.reach,
+            is_idle: M::IS_IDLE,
             gates: &[],
             group: PhantomData,
         }
@@ -390,6 +434,8 @@ unsafe impl<T> Sync for Call<T> {}
 pub struct Kernel<'g, T> {
     call: Call<T>,
     reach: Reach,
+    /// Nothing is done in a step.
+    is_idle: bool,
     /// Signals that must be positive.
     gates: &'g [u32],
     group: PhantomData<&'g ()>,
@@ -425,10 +471,12 @@ fn are_open<T: Num>(gates: &[u32], state: &State<T>) -> bool {
 /// Groups that are stepped one after the other, as the step loop calls them.
 pub struct Phase<T: Num> {
     groups: Vec<Box<dyn Group<T>>>,
-    /// One for each group.
+    /// One for each group that does anything in a step.
     calls: Vec<Call<T>>,
-    /// Signals that must be positive, for each group; none where nothing is gated.
+    /// Signals that must be positive, for each call; none where nothing is gated.
     gates: Vec<Box<[u32]>>,
+    /// How many calls the groups before each make.
+    begins: Vec<usize>,
     /// How far all of them look.
     reach: Reach,
 }
@@ -441,16 +489,24 @@ impl<T: Num> Default for Phase<T> {
 
 impl<T: Num> From<Vec<Box<dyn Group<T>>>> for Phase<T> {
     fn from(groups: Vec<Box<dyn Group<T>>>) -> Self {
-        let kernels = || groups.iter().map(|group| group.kernel(0..usize::MAX));
+        let all = || groups.iter().map(|group| group.kernel(0..usize::MAX));
+        let reach = all().fold(Reach::default(), |reach, kernel| reach.and(kernel.reach));
+        let mut count = 0;
+        let begins = all()
+            .map(|kernel| {
+                count += usize::from(!kernel.is_idle);
+                count - usize::from(!kernel.is_idle)
+            })
+            .collect();
+        let kernels = || all().filter(|kernel| !kernel.is_idle);
         let calls = kernels().map(|kernel| kernel.call).collect();
-        let reach = kernels().fold(Reach::default(), |reach, kernel| reach.and(kernel.reach));
         let gates = match kernels().any(|kernel| !kernel.gates.is_empty()) {
             true => kernels().map(|kernel| kernel.gates.into()).collect(),
             false => Vec::new(),
         };
         // The calls outlive the borrow of the groups, which stay in their boxes and unchanged for as
         // long as the calls live.
-        Self { calls, gates, reach, groups }
+        Self { calls, gates, begins, reach, groups }
     }
 }
 
@@ -473,12 +529,13 @@ impl<T: Num> Phase<T> {
     /// All groups.
     #[inline(always)]
     pub fn all(&self) -> Part<'_, T> {
-        let Self { groups, calls, gates, reach } = self;
+        let Self { groups, calls, gates, reach, .. } = self;
         Part { groups, calls, gates, reach: *reach }
     }
     /// The first so many groups, and the rest.
     pub fn split_at(&self, first: usize) -> (Part<'_, T>, Part<'_, T>) {
         let groups = self.groups.split_at(first);
+        let first = self.begins.get(first).copied().unwrap_or(self.calls.len());
         let calls = self.calls.split_at(first);
         let gates = self.gates.split_at(first.min(self.gates.len()));
         let reach = self.reach;
@@ -940,6 +997,18 @@ mod tests {
         assert!(group.push(NoConstants::new(), Wiring::new(0, &[0, 2], &[0], 2..3, 0..3)));
         assert!(group.push(NoConstants::new(), Wiring::new(1, &[1], &[1], 3..4, 3..6)));
         group
+    }
+
+    #[test]
+    fn picks_copy_numbers_and_read_what_is_not_there_as_no_number() {
+        let mut picks = Picks::default();
+        picks.push(2, 0, -1.0);
+        picks.push(0, 2, 1.0);
+        let mut row = [0.0; 3];
+        picks.copy(&[5.0, 6.0, 7.0], &mut row);
+        assert_eq!(row, [-7.0, 0.0, 5.0]);
+        picks.copy(&[5.0], &mut row);
+        assert!(row[0].is_nan() && row[2] == 5.0);
     }
 
     #[test]

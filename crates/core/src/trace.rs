@@ -10,6 +10,7 @@
 //! decision settles the masks that follow from it; in lanes they stay open, because lanes may
 //! disagree.
 
+use crate::guard::{Guards, cost};
 use crate::number::{Mask, Num};
 use std::cell::RefCell;
 use std::collections::{HashMap, HashSet, VecDeque};
@@ -385,6 +386,17 @@ impl Tape {
                 if let Op::Not(mask) = self.ops[mask as usize] {
                     return self.select(mask, no, yes);
                 }
+                // What the same mask has chosen before is known.
+                if let Op::Select(other, chosen, _) = self.ops[yes as usize]
+                    && other == mask
+                {
+                    return self.select(mask, chosen, no);
+                }
+                if let Op::Select(other, _, chosen) = self.ops[no as usize]
+                    && other == mask
+                {
+                    return self.select(mask, yes, chosen);
+                }
                 let value = if self.holds(mask) { self.value(yes) } else { self.value(no) };
                 self.intern(Op::Select(mask, yes, no), value)
             }
@@ -619,11 +631,10 @@ impl Num for Trace {
         some: impl FnOnce() -> Self,
         none: impl FnOnce() -> Self,
     ) -> Self {
-        let (settled, width) = with(|tape| (tape.settled(mask.0), tape.width));
-        match (settled, width) {
-            (Some(false), _) => none(),
-            (Some(true), _) | (None, Width::Lanes) => some(),
-            (None, Width::One) => Self::select(mask, some(), none()),
+        match with(|tape| tape.settled(mask.0)) {
+            Some(false) => none(),
+            Some(true) => some(),
+            None => Self::select(mask, some(), none()),
         }
     }
     /// Which stretch of the curve is chosen by halves, with the numbers of the stretch as constants.
@@ -806,45 +817,25 @@ fn follow<R: PartialEq>(
 }
 
 /// What it costs to compute both sides of a decision, at most, for there to be none, in simple
-/// operations. A processor guesses how a single run decides and runs ahead; of lanes, one or another
-/// asks for the rare side often enough.
-fn cheap(width: Width) -> u32 {
-    match width {
-        Width::One => 8,
-        Width::Lanes => 50,
-    }
-}
+/// operations. What only one side wants and is worth a question of its own ([`crate::guard`]) does not
+/// count.
+const CHEAP: u32 = 10;
 
-/// What a node costs, in simple operations.
-fn cost(op: Op) -> u32 {
-    match op {
-        Op::Div(..) => 5,
-        Op::Call(Function::Sqrt, _) => 6,
-        Op::Call(Function::Abs | Function::Floor, _) | Op::Neg(_) | Op::Not(_) => 1,
-        Op::Call(..) | Op::Power(..) => 40,
-        Op::Add(..) | Op::Sub(..) | Op::Mul(..) | Op::Select(..) => 1,
-        Op::Less(..) | Op::LessEqual(..) | Op::And(..) | Op::Or(..) => 1,
-        _ => 0,
-    }
-}
+/// Both sides may take so much more than one, in simple operations: more than this iterates.
+const MOST_OF_BOTH: u32 = 800;
 
-/// What a path costs beyond nodes that were there before `begin`.
-fn path_cost<R: Results>((decisions, followed): &Path<R>, begin: usize) -> u32 {
-    let mut waiting = Vec::new();
-    followed.result.nodes(&mut waiting);
-    waiting.extend(decisions.iter().map(|decision| decision.mask));
-    let mut seen = HashSet::new();
-    let mut sum = 0;
+/// What a path costs beyond nodes that were there before `begin`: what is computed whatever a mask is,
+/// and all of it.
+fn path_cost<R: Results>((decisions, followed): &Path<R>, begin: usize, mask: Node) -> (u32, u32) {
+    let mut roots = Vec::new();
+    followed.result.nodes(&mut roots);
+    roots.extend(decisions.iter().map(|decision| decision.mask));
+    roots.extend(&followed.asked);
     with(|tape| {
-        while let Some(node) = waiting.pop() {
-            if (node as usize) < begin || !seen.insert(node) {
-                continue;
-            }
-            sum += cost(tape.ops[node as usize]);
-            waiting.extend(tape.ops[node as usize].sources());
-        }
-    });
-    sum
+        let guards = Guards::new(&tape.ops, begin, roots);
+        let all = guards.used().map(|node| cost(tape.ops[node as usize])).sum();
+        (guards.cost_apart_from(&tape.ops, mask), all)
+    })
 }
 
 /// What a computation gives, as nodes.
@@ -860,13 +851,12 @@ impl Results for Trace {
 }
 
 /// Finds the decisions that need not be made, along the expected path: those of which one side
-/// computes little more than the other, and reports nothing.
+/// computes little more than the other.
 fn spare_cheap_decisions<R: Results>(
     time: (u32, f64),
     begin: usize,
     compute: &mut dyn FnMut(Probe) -> R,
 ) {
-    let little = cheap(with(|tape| tape.width));
     let mut judged = HashSet::new();
     while let Ok(path) = follow(&[], time, false, compute) {
         let next = path.0.iter().position(|d| !judged.contains(&(d.mask, d.is_any)));
@@ -880,9 +870,9 @@ fn spare_cheap_decisions<R: Results>(
         let both = follow(&before, time, false, compute);
         let is_cheap = match (&short, &both) {
             (Ok(short), Ok(both)) => {
-                short.1.asked.is_empty()
-                    && both.1.asked.is_empty()
-                    && path_cost(both, begin) <= path_cost(short, begin) + little
+                let (usual, all) = path_cost(both, begin, mask);
+                let (least, least_of_all) = path_cost(short, begin, mask);
+                usual <= least + CHEAP && all <= 3 * least_of_all + MOST_OF_BOTH
             }
             _ => false,
         };
@@ -1031,14 +1021,14 @@ mod tests {
             let [x, y] = [Trace::load(0, 1.0), Trace::load(1, 2.0)];
             let mut law = |_: Probe| {
                 let low = x.lt(Trace::zero());
-                if low.any() { Trace::select(low, dear(x), y) } else { y }
+                if low.any() { dear(Trace::select(low, x, y)) } else { y }
             };
             let tree = explore((0, 0.0), most, fill, &mut law).expect("can be followed");
-            (tree, dear(x))
+            (tree, dear(Trace::select(x.lt(Trace::zero()), x, y)))
         };
         let (tree, low) = follow(10, false);
         assert_eq!(tree.leaves().len(), 2);
-        assert_ne!(tree.leaves()[0].result, low);
+        assert_eq!(tree.leaves()[0].result, low);
         // The expected path, and all others in one.
         assert_eq!(follow(1, true).0, tree);
     }
@@ -1054,6 +1044,21 @@ mod tests {
         let end = Trace::select(x.lt(y), x * y, y);
         assert_eq!(tree.leaves().len(), 1);
         assert_eq!(tree.leaves()[0].result, end);
+    }
+
+    #[test]
+    fn what_a_choice_guards_is_not_decided_whatever_it_costs() {
+        for width in [Width::One, Width::Lanes] {
+            begin(width, usize::MAX);
+            let [x, y] = [Trace::load(0, 1.0), Trace::load(1, 2.0)];
+            let mut law = |_: Probe| {
+                let low = x.lt(y);
+                if low.any() { Trace::select(low, dear(x), y) } else { y }
+            };
+            let tree = explore((0, 0.0), 9, false, &mut law).expect("can be followed");
+            assert_eq!(tree.leaves().len(), 1);
+            assert_eq!(tree.leaves()[0].result, Trace::select(x.lt(y), dear(x), y));
+        }
     }
 
     #[test]

@@ -10,10 +10,11 @@ use fluxline_macros::Constants;
 /// cancellation for large impedance and is 0 for a closed edge.
 #[inline(always)]
 pub fn turbulent_flow<T: Num>(conductance: T, wave_difference: T, impedance_sum: T) -> T {
-    let half = conductance * impedance_sum * 0.5;
+    // Who is known early is computed with first: nothing but the root waits for the conductance long.
+    let half = conductance * (impedance_sum * 0.5);
     let drop = wave_difference.abs();
-    let root = (drop + half * half).sqrt() + half;
-    (conductance * drop / (root + f64::MIN_POSITIVE)).with_sign_of(wave_difference)
+    let root = (drop + half * half).sqrt() + (half + f64::MIN_POSITIVE);
+    (conductance * drop / root).with_sign_of(wave_difference)
 }
 
 /// Laminar flow q = G·Δp from end 1 to end 2 of two lines.

@@ -81,7 +81,8 @@ impl Export<'_> {
             Part::Gather(_) => Some("what several line ends push with together".to_owned()),
             Part::Scatter(_) => Some("what each of them gets".to_owned()),
         };
-        let text = text::write(&program, &Style { language, comment: &comment, times, ticks });
+        let style = Style { language, comment: &comment, times, ticks, seen: &[] };
+        let text = text::write(&program, &style);
         let mut samples = vec![0];
         while samples.last().is_some_and(|&last| last < self.steps) {
             samples.push(self.sampling.next(samples[samples.len() - 1] + 1, self.steps));
@@ -192,7 +193,8 @@ double {name}_get(const {name} *model, unsigned output);
             outputs.len(),
         );
         let mut source = format!(
-            "{about}// Compile with -ffp-contract=off for the bits of Fluxline.\n\
+            "{about}// Compile with -ffp-contract=off for the bits of Fluxline, and with -fno-builtin: for AVX-512, GCC 12\n\
+             // copies tables of constants wrongly.\n\
              #include \"{name}.h\"\n#include <math.h>\n#include <string.h>\n\n"
         );
         for (array, values) in ['B', 'S', 'X', 'V'].into_iter().zip(&start) {
@@ -283,7 +285,7 @@ void {name}_steps({name} *model, unsigned long long steps) {{
         );
         let main = format!(
             "{about}// Runs the circuit and prints its outputs as CSV:
-//   cc -O2 -ffp-contract=off {name}.c {name}_main.c -lm -o {name} && ./{name} > {name}.csv
+//   cc -O2 -ffp-contract=off -fno-builtin {name}.c {name}_main.c -lm -o {name} && ./{name} > {name}.csv
 #include \"{name}.h\"
 #include <stdio.h>
 

@@ -136,8 +136,15 @@ static inline count bits(mask m) {
     for (int i_ = 0; i_ < LANES; i_++) x_[i_] = f(x_[i_], y_[i_]); x_; })
 ";
 
-/// The whole text for so many runs side by side.
-pub(crate) fn frame(plan: &Plan, text: &Text, lanes: usize) -> String {
+/// The whole text for so many runs side by side, which hands out `seen` numbers after every step. Where
+/// the engine is never called, nobody else writes to the arrays.
+pub(crate) fn frame(
+    plan: &Plan,
+    text: &Text,
+    (lanes, seen): (usize, usize),
+    calls_engine: bool,
+) -> String {
+    let alone = if calls_engine { "" } else { "restrict " };
     let (begin, end) = step_times(plan);
     let mut code = format!("{HEAD}{REPORTS}");
     if lanes > 1 {
@@ -150,8 +157,9 @@ void fluxline_prepare(const double *B, const double *S, const double *X, const d
                       const double *P, double *K) {{
 {}}}
 
-void fluxline_steps(double *B, double *S, double *X, const double *V, double *F, const double *P,
-                    const double *K, struct clock *clock, struct faults *faults, count steps,
+void fluxline_steps(double *{alone}B, double *{alone}S, double *{alone}X, const double *{alone}V,
+                    double *{alone}F, const double *{alone}P, const double *{alone}K,
+                    double *{alone}W, struct clock *clock, struct faults *faults, count steps,
                     void (*engine)(void *, unsigned, double, count), void *context) {{
     double time = clock->time;
     count step = clock->step;
@@ -159,14 +167,17 @@ void fluxline_steps(double *B, double *S, double *X, const double *V, double *F,
         const count tick = step + clock->rest + 1;
         const double begin = {begin};
         const double end = {end};
-{}        step += 1;
+{}        W += {};
+        step += 1;
         time = end;
     }}
     clock->time = time;
     clock->step = step;
 }}
 ",
-        text.prepare, text.step
+        text.prepare,
+        text.step,
+        seen * lanes
     );
     code
 }

@@ -15,6 +15,7 @@ use fluxline_core::plan::Plan;
 use fluxline_core::program::{Obstacle, Unit, Wanted, constants, program};
 use fluxline_core::state::State;
 use fluxline_core::trace::Width;
+use fluxline_core::variables::Slot;
 
 /// Paths that are written out in each unit; beyond, both sides are computed and chosen from.
 const PATHS: usize = 3;
@@ -33,6 +34,8 @@ pub struct LaneSource {
     /// Those that differ.
     parameters: Vec<u32>,
     lanes: usize,
+    /// Numbers that are handed out after every step.
+    seen: usize,
 }
 
 /// Variants of a circuit in compiled code.
@@ -48,12 +51,13 @@ pub struct LaneCode {
 
 impl LaneSource {
     /// Writes the code for variants of `plan` that differ from it in those constants in which it
-    /// differs from some of the others.
+    /// differs from some of the others. The numbers at `seen` are handed out after every step.
     pub fn of(
         plan: Plan,
         others: &[Plan],
         registry: &Registry,
         lanes: usize,
+        seen: &[Slot],
     ) -> Result<Self, Vec<Obstacle>> {
         let not_alike = || vec![Obstacle { component: None, why: "variants differ in kind" }];
         let base = constants(&plan, registry).ok_or_else(not_alike)?;
@@ -75,9 +79,14 @@ impl LaneSource {
         let program = program(&plan, registry, &plan.initial, wanted, &is_different)?;
         let (times, ticks) = moments(&program.moments);
         let comment = |_: &Unit| None;
-        let style = Style { language: Language::Lanes, comment: &comment, times, ticks };
+        let seen: Option<Vec<u32>> =
+            seen.iter().map(|slot| program.layout.number_of(slot.at)).collect();
+        let not_there = || vec![Obstacle { component: None, why: "a temperature is looked at" }];
+        let seen = seen.ok_or_else(not_there)?;
+        let style =
+            Style { language: Language::Lanes, comment: &comment, times, ticks, seen: &seen };
         let text = text::write(&program, &style);
-        let code = frame(&plan, &text, lanes);
+        let code = frame(&plan, &text, (lanes, seen.len()), false);
         Ok(Self {
             plan,
             code,
@@ -87,6 +96,7 @@ impl LaneSource {
             constants: base,
             parameters: program.parameters,
             lanes,
+            seen: seen.len(),
         })
     }
 
@@ -94,7 +104,7 @@ impl LaneSource {
     pub fn compile(self) -> Result<LaneCode, NotCompiled> {
         let made = compiler::make(&self.code)?;
         let count = self.parameters.len();
-        let code = Code::open(&made, self.layout, self.kept, count, self.lanes)?;
+        let code = Code::open(&made, self.layout, self.kept, count, (self.lanes, self.seen))?;
         let mut is_loaded = vec![false; self.constants.len()];
         for &index in &self.parameters {
             is_loaded[index as usize] = true;
@@ -160,8 +170,12 @@ impl<const N: usize> LaneRun<'_, N> {
         self.code.prepare(state, &self.parameters, &mut self.kept);
     }
 
-    /// Takes so many steps.
-    pub fn advance(&mut self, state: &mut State<Lanes<N>>, steps: u64) {
-        self.code.advance_lanes(state, &self.parameters, &self.kept, steps);
+    /// Takes so many steps. What the code was asked for goes to `seen`, after every step all of it.
+    ///
+    /// # Panics
+    ///
+    /// When `seen` has not the room for it.
+    pub fn advance(&mut self, state: &mut State<Lanes<N>>, steps: u64, seen: &mut [Lanes<N>]) {
+        self.code.advance_lanes(state, &self.parameters, &self.kept, steps, seen);
     }
 }

@@ -10,6 +10,7 @@
 //! The code does the arithmetic of the engine in the engine's order, and the compiler is told to keep
 //! to it (no contraction of a·b + c, no rearrangement), so that results agree bit for bit.
 
+mod blocks;
 pub mod choice;
 pub mod compiler;
 pub mod export;

@@ -81,6 +81,7 @@ type Steps = unsafe extern "C" fn(
     *mut f64,
     *const f64,
     *const f64,
+    *mut f64,
     *mut RawClock,
     *mut RawFaults,
     u64,
@@ -97,6 +98,8 @@ pub struct Code {
     parameters: usize,
     /// Runs side by side.
     lanes: usize,
+    /// Numbers that are handed out after every step.
+    seen: usize,
     /// Keeps the functions where they are.
     _library: libloading::Library,
 }
@@ -164,7 +167,7 @@ impl Code {
         layout: Layout,
         kept: usize,
         parameters: usize,
-        lanes: usize,
+        (lanes, seen): (usize, usize),
     ) -> Result<Self, NotCompiled> {
         let failed = |e: libloading::Error| NotCompiled::NotOpened(e.to_string());
         // SAFETY: see the first point above.
@@ -172,7 +175,7 @@ impl Code {
             let library = libloading::Library::new(&made.path).map_err(failed)?;
             let prepare = *library.get::<Prepare>(b"fluxline_prepare\0").map_err(failed)?;
             let steps = *library.get::<Steps>(b"fluxline_steps\0").map_err(failed)?;
-            Ok(Self { prepare, steps, layout, kept, parameters, lanes, _library: library })
+            Ok(Self { prepare, steps, layout, kept, parameters, lanes, seen, _library: library })
         }
     }
 
@@ -231,6 +234,7 @@ impl Code {
                 figures.as_mut_ptr(),
                 std::ptr::null(),
                 kept.as_ptr(),
+                std::ptr::null_mut(),
                 &mut clock,
                 context.faults,
                 steps,
@@ -241,15 +245,17 @@ impl Code {
         }
     }
 
-    /// Takes so many steps of runs side by side.
+    /// Takes so many steps of runs side by side. What is handed out after each goes to `seen`.
     pub(crate) fn advance_lanes<T>(
         &self,
         state: &mut State<T>,
         parameters: &[f64],
         kept: &[f64],
         steps: u64,
+        seen: &mut [T],
     ) {
         assert_eq!(size_of::<T>(), self.lanes * size_of::<f64>());
+        assert_eq!(seen.len() as u64, steps * self.seen as u64);
         assert_eq!((parameters.len(), kept.len()), (self.parameters * self.lanes, self.kept()));
         let (to, mut clock, mut faults) = self.open_state(state);
         // SAFETY: the arrays are as long as the code was written for, and nobody calls back.
@@ -262,6 +268,7 @@ impl Code {
                 std::ptr::null_mut(),
                 parameters.as_ptr(),
                 kept.as_ptr(),
+                seen.as_mut_ptr().cast(),
                 &mut clock,
                 &mut faults,
                 steps,

@@ -44,9 +44,10 @@ impl Source {
         let program = program(plan, registry, start, wanted, &|_| false)?;
         let (times, ticks) = moments(&program.moments);
         let comment = |_: &Unit| None;
-        let style = Style { language: Language::C, comment: &comment, times, ticks };
+        let style = Style { language: Language::C, comment: &comment, times, ticks, seen: &[] };
         let text = text::write(&program, &style);
-        let code = frame(plan, &text, 1);
+        let calls_engine = program.units.iter().any(|unit| !unit.tree.is_closed());
+        let code = frame(plan, &text, (1, 0), calls_engine);
         Ok(Self { program, code, kept: text.kept, statements: text.statements, watch })
     }
 
@@ -66,7 +67,7 @@ impl Source {
     /// Compiles it, or finds what it became before.
     pub fn compile(self) -> Result<Fused, NotCompiled> {
         let made = compiler::make(&self.code)?;
-        let code = Code::open(&made, self.program.layout, self.kept, 0, 1)?;
+        let code = Code::open(&made, self.program.layout, self.kept, 0, (1, 0))?;
         let kept = vec![0.0; code.kept()];
         let figures = vec![0.0; self.program.layout.figures as usize];
         Ok(Fused { source: self, code, made, kept, figures })

@@ -3,11 +3,15 @@
 //! Every node that is needed becomes a local constant, where it is first needed. Nodes that depend on
 //! nothing that changes during a run are computed once, before it (`K`). A number of the state is
 //! loaded when the step begins and stored when it ends; one that no step begins with is stored after
-//! the last step only, and what it alone needs is computed only then.
+//! the last step only, and what it alone needs is computed only then. What is wanted only where a mask
+//! holds, and costs more than to ask, stands in a block of its own (`blocks`).
 
+use crate::blocks::{Block, Blocks};
+use fluxline_core::guard::Guards;
 use fluxline_core::program::{Array, End, Event, Layout, Part, Program, Unit};
 use fluxline_core::trace::{Function, Node, Op, Tree};
-use std::collections::HashMap;
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BinaryHeap, HashMap};
 use std::fmt::Write;
 
 /// What is written.
@@ -44,12 +48,15 @@ pub struct Style<'a> {
     pub times: Vec<String>,
     /// That for the number of the step of a moment.
     pub ticks: Vec<String>,
+    /// Numbers of the state that are handed out after every step, into `W`.
+    pub seen: &'a [u32],
 }
 
 /// Writes a program.
 pub fn write(program: &Program, style: &Style<'_>) -> Text {
     let mut writer = Writer::new(program, style);
     writer.find_uses();
+    writer.find_blocks();
     writer.prepare();
     let prepare = std::mem::take(&mut writer.out);
     writer.emitted.fill(false);
@@ -69,6 +76,10 @@ struct Writer<'a> {
     kept: HashMap<Node, usize>,
     /// Slots that units which the engine may do look at.
     shared: Vec<bool>,
+    /// Slots that a step begins with.
+    loaded: Vec<bool>,
+    /// Choices of which one side is computed only where it is taken.
+    blocks: Blocks,
     /// Which nodes have a name in the scope that is being written.
     emitted: Vec<bool>,
     scopes: Vec<Vec<Node>>,
@@ -133,6 +144,8 @@ impl<'a> Writer<'a> {
             is_mask: program.ops.iter().map(|&op| is_mask(op)).collect(),
             kept: HashMap::new(),
             shared,
+            loaded: vec![false; slots],
+            blocks: Blocks::default(),
             emitted: vec![false; count],
             scopes: vec![Vec::new()],
             out: String::new(),
@@ -149,9 +162,8 @@ impl<'a> Writer<'a> {
         self.op(node) == Op::Load(slot)
     }
 
-    /// All nodes that a step needs, and which fixed ones it reads from `K`.
-    fn find_uses(&mut self) {
-        let mut roots: Vec<Node> = Vec::new();
+    /// What units want.
+    fn wanted_by_units(&self) -> Vec<Node> {
         fn of_tree(tree: &Tree<End>, roots: &mut Vec<Node>) {
             match tree {
                 Tree::Open => {}
@@ -166,6 +178,7 @@ impl<'a> Writer<'a> {
                 }
             }
         }
+        let mut roots: Vec<Node> = Vec::new();
         for unit in &self.program.units {
             of_tree(&unit.tree, &mut roots);
             if !unit.tree.is_closed() {
@@ -174,11 +187,29 @@ impl<'a> Writer<'a> {
                 roots.extend(before.map(|&(_, node)| node));
             }
         }
+        roots
+    }
+
+    /// Numbers that a step changes: those that the next begins with, and those that only whoever looks
+    /// on between steps sees.
+    fn changed(&self) -> [Vec<(u32, Node)>; 2] {
+        let (always, at_last) = (0..)
+            .zip(&self.program.finals)
+            .filter(|&(slot, &node)| !self.is_load_of(node, slot))
+            .map(|(slot, &node)| (slot, node))
+            .partition(|&(slot, _)| self.loaded[slot as usize] || self.shared[slot as usize]);
+        [always, at_last]
+    }
+
+    /// All nodes that a step needs, and which fixed ones it reads from `K`.
+    fn find_uses(&mut self) {
+        let mut roots = self.wanted_by_units();
         for (slot, &node) in self.program.finals.iter().enumerate() {
             if !self.is_load_of(node, slot as u32) {
                 roots.push(node);
             }
         }
+        roots.extend(self.seen());
         while let Some(node) = roots.pop() {
             if std::mem::replace(&mut self.used[node as usize], true) {
                 continue;
@@ -194,6 +225,31 @@ impl<'a> Writer<'a> {
         let mut kept: Vec<Node> = self.kept.keys().copied().collect();
         kept.sort_unstable();
         self.kept = kept.into_iter().enumerate().map(|(i, node)| (node, i)).collect();
+        for (node, &op) in self.program.ops.iter().enumerate() {
+            if let Op::Load(slot) = op
+                && self.used[node]
+            {
+                self.loaded[slot as usize] = true;
+            }
+        }
+    }
+
+    /// What is handed out after every step.
+    fn seen(&self) -> Vec<Node> {
+        self.style.seen.iter().map(|&slot| self.program.finals[slot as usize]).collect()
+    }
+
+    /// What the last step alone wants does not count: it is computed where it is wanted.
+    fn find_blocks(&mut self) {
+        let [always, _] = self.changed();
+        let mut roots = self.wanted_by_units();
+        roots.extend(always.into_iter().map(|(_, node)| node));
+        roots.extend(self.seen());
+        let ops = &self.program.ops;
+        let guards = Guards::new(ops, 0, roots);
+        let is_fixed = |node: Node| self.is_fixed[node as usize];
+        let in_lanes = self.style.language == Language::Lanes;
+        self.blocks = Blocks::new(ops, &guards, in_lanes, &is_fixed);
     }
 
     fn is_worth_keeping(&self, node: Node) -> bool {
@@ -308,36 +364,148 @@ impl<'a> Writer<'a> {
         }
     }
 
+    fn is_known(&self, node: Node) -> bool {
+        matches!(self.op(node), Op::Constant(_) | Op::Truth(_))
+            || self.emitted[node as usize]
+            || self.in_step && self.kept.contains_key(&node)
+    }
+
     /// Writes all that a node needs, and itself, in the present scope.
     fn need(&mut self, node: Node) {
-        let mut waiting = vec![node];
-        let mut missing = Vec::new();
-        while let Some(node) = waiting.pop() {
-            let is_known = matches!(self.op(node), Op::Constant(_) | Op::Truth(_))
-                || self.emitted[node as usize]
-                || self.in_step && self.kept.contains_key(&node);
-            if is_known {
+        self.need_all(&[node]);
+    }
+
+    /// Writes all that nodes need, and themselves, in the present scope: each as early as its number
+    /// allows, after what it is computed from.
+    fn need_all(&mut self, nodes: &[Node]) {
+        // What is missing, under the node or the block it belongs to: what it waits for, and who waits.
+        let mut missing: BTreeMap<Node, (usize, Vec<Node>)> = BTreeMap::new();
+        let mut waiting: Vec<(Node, Option<Node>)> = nodes.iter().map(|&n| (n, None)).collect();
+        while let Some((node, user)) = waiting.pop() {
+            if self.is_known(node) {
                 continue;
             }
-            self.emitted[node as usize] = true;
-            missing.push(node);
-            waiting.extend(self.op(node).sources());
-        }
-        // Sources come before what is computed from them.
-        missing.sort_unstable();
-        for node in missing {
-            if let Some(scope) = self.scopes.last_mut() {
-                scope.push(node);
+            let block = self.blocks.of(node).filter(|_| self.in_step);
+            let place = block.map_or(node, |block| block.members[0]);
+            let is_new = !missing.contains_key(&place);
+            let (_, users) = missing.entry(place).or_default();
+            let waits = user.filter(|user| !users.contains(user));
+            users.extend(waits);
+            if is_new {
+                match block {
+                    Some(block) => waiting.extend(block.outside.iter().map(|&n| (n, Some(place)))),
+                    None => waiting.extend(self.op(node).sources().map(|n| (n, Some(place)))),
+                }
             }
-            let kind = match (self.style.language, self.is_mask[node as usize]) {
-                (Language::Rust, false) => "let ",
-                (Language::Rust, true) => "let ",
-                (Language::C, false) => "const double ",
-                (Language::C, true) => "const int ",
-                (Language::Lanes, false) => "const numbers ",
-                (Language::Lanes, true) => "const mask ",
+            if let Some(user) = waits {
+                missing.entry(user).or_default().0 += 1;
+            }
+        }
+        let mut ready: BinaryHeap<Reverse<Node>> = missing
+            .iter()
+            .filter(|(_, (count, _))| *count == 0)
+            .map(|(&n, _)| Reverse(n))
+            .collect();
+        while let Some(Reverse(node)) = ready.pop() {
+            match self.blocks.of(node).filter(|_| self.in_step).cloned() {
+                Some(block) => self.block(&block),
+                None => self.define(node),
+            }
+            let users = missing.get_mut(&node).map(|(_, users)| std::mem::take(users));
+            for user in users.unwrap_or_default() {
+                if let Some((count, _)) = missing.get_mut(&user) {
+                    *count -= 1;
+                    if *count == 0 {
+                        ready.push(Reverse(user));
+                    }
+                }
+            }
+        }
+    }
+
+    fn name_in_scope(&mut self, node: Node) {
+        self.emitted[node as usize] = true;
+        if let Some(scope) = self.scopes.last_mut() {
+            scope.push(node);
+        }
+    }
+
+    /// Writes a node whose sources are there.
+    fn define(&mut self, node: Node) {
+        let kind = match (self.style.language, self.is_mask[node as usize]) {
+            (Language::Rust, _) => "let ",
+            (Language::C, false) => "const double ",
+            (Language::C, true) => "const int ",
+            (Language::Lanes, false) => "const numbers ",
+            (Language::Lanes, true) => "const mask ",
+        };
+        let text = format!("{kind}{} = {};", self.name(node), self.expression(node));
+        self.line(&text);
+        self.name_in_scope(node);
+    }
+
+    /// Writes choices of which one side is computed only where it is taken.
+    fn block(&mut self, block: &Block) {
+        let sides = |select: Node| match self.program.ops[select as usize] {
+            Op::Select(_, yes, no) => (yes, no),
+            _ => (select, select),
+        };
+        let members: Vec<(Node, Node, Node)> =
+            block.members.iter().map(|&m| (m, sides(m).0, sides(m).1)).collect();
+        self.declare(&block.members);
+        let (lanes, mask) = (self.style.language == Language::Lanes, self.name(block.mask));
+        let question = match (self.style.language, block.holds) {
+            (Language::Rust, _) => format!("if {mask} {{"),
+            (Language::C, _) => format!("if ({mask}) {{"),
+            (Language::Lanes, true) => format!("if (ANY_OF({mask})) {{"),
+            (Language::Lanes, false) => format!("if (!ALL_OF({mask})) {{"),
+        };
+        self.line(&question);
+        self.open();
+        // In lanes one side is taken by all or chosen from; in a single run either side is taken.
+        let first: Vec<Node> = members
+            .iter()
+            .map(|&(_, yes, no)| if block.holds || !lanes { yes } else { no })
+            .collect();
+        self.need_all(&first);
+        for (&(member, yes, no), &first) in members.iter().zip(&first) {
+            let value = match lanes {
+                true => format!("CHOOSE({mask}, {}, {})", self.name(yes), self.name(no)),
+                false => self.name(first),
             };
-            let text = format!("{kind}{} = {};", self.name(node), self.expression(node));
+            let text = format!("{} = {value};", self.name(member));
+            self.line(&text);
+        }
+        self.close();
+        self.line("} else {");
+        self.open();
+        let second: Vec<Node> = members
+            .iter()
+            .map(|&(_, yes, no)| if block.holds || !lanes { no } else { yes })
+            .collect();
+        self.need_all(&second);
+        for (&(member, ..), &second) in members.iter().zip(&second) {
+            let text = format!("{} = {};", self.name(member), self.name(second));
+            self.line(&text);
+        }
+        self.close();
+        self.line("}");
+        for &member in &block.members {
+            self.name_in_scope(member);
+        }
+    }
+
+    /// Declares numbers that are written further down.
+    fn declare(&mut self, nodes: &[Node]) {
+        let names: Vec<String> = nodes.iter().map(|&node| self.name(node)).collect();
+        for names in names.chunks(12) {
+            let text = match self.style.language {
+                Language::Rust => {
+                    names.iter().map(|name| format!("let {name};")).collect::<Vec<_>>().join(" ")
+                }
+                Language::C => format!("double {};", names.join(", ")),
+                Language::Lanes => format!("numbers {};", names.join(", ")),
+            };
             self.line(&text);
         }
     }
@@ -398,37 +566,19 @@ impl<'a> Writer<'a> {
         for (index, unit) in self.program.units.iter().enumerate() {
             self.unit(index, unit);
         }
-        let loaded: Vec<bool> = {
-            let mut loaded = vec![false; self.program.finals.len()];
-            for (node, &op) in self.program.ops.iter().enumerate() {
-                if let Op::Load(slot) = op
-                    && self.used[node]
-                {
-                    loaded[slot as usize] = true;
-                }
-            }
-            loaded
-        };
-        let changed: Vec<(u32, Node)> = (0..)
-            .zip(&self.program.finals)
-            .filter(|&(slot, &node)| !self.is_load_of(node, slot))
-            .map(|(slot, &node)| (slot, node))
-            .collect();
-        let (always, at_last): (Vec<_>, Vec<_>) = changed
-            .into_iter()
-            .partition(|&(slot, _)| loaded[slot as usize] || self.shared[slot as usize]);
-        for &(_, node) in &always {
-            self.need(node);
-        }
+        let [always, at_last] = self.changed();
+        let seen = self.seen();
+        let mut ends: Vec<Node> = always.iter().map(|&(_, node)| node).collect();
+        ends.extend(&seen);
+        self.need_all(&ends);
         if !at_last.is_empty() {
             self.line(match self.style.language {
                 Language::Rust => "if left == 1 {",
                 _ => "if (left == 1) {",
             });
             self.open();
-            for &(_, node) in &at_last {
-                self.need(node);
-            }
+            let ends: Vec<Node> = at_last.iter().map(|&(_, node)| node).collect();
+            self.need_all(&ends);
             for &(slot, node) in &at_last {
                 let text = self.store(slot, node);
                 self.line(&text);
@@ -440,38 +590,25 @@ impl<'a> Writer<'a> {
             let text = self.store(slot, node);
             self.line(&text);
         }
+        for (at, &node) in seen.iter().enumerate() {
+            let text = match self.style.language {
+                Language::Lanes => format!("SET(W, {at}, {});", self.name(node)),
+                _ => format!("W[{at}] = {};", self.name(node)),
+            };
+            self.line(&text);
+        }
     }
 
     fn unit(&mut self, index: usize, unit: &Unit) {
         if let Some(comment) = (self.style.comment)(unit) {
             self.line(&format!("// {comment}"));
         }
-        let kind = match self.style.language {
-            Language::Rust => "let",
-            Language::C => "double",
-            Language::Lanes => "numbers",
-        };
-        let names: Vec<String> = unit
-            .results
-            .iter()
-            .filter(|&&(_, node)| self.used[node as usize])
-            .map(|&(_, node)| self.name(node))
-            .collect();
-        for names in names.chunks(12) {
-            let text = match self.style.language {
-                Language::Rust => {
-                    names.iter().map(|name| format!("{kind} {name};")).collect::<Vec<_>>().join(" ")
-                }
-                _ => format!("{kind} {};", names.join(", ")),
-            };
-            self.line(&text);
-        }
+        let used = unit.results.iter().map(|&(_, node)| node);
+        let used: Vec<Node> = used.filter(|&node| self.used[node as usize]).collect();
+        self.declare(&used);
         self.tree(index, unit, &unit.tree);
         for &(_, node) in &unit.results {
-            self.emitted[node as usize] = true;
-            if let Some(scope) = self.scopes.last_mut() {
-                scope.push(node);
-            }
+            self.name_in_scope(node);
         }
     }
 
@@ -512,13 +649,18 @@ impl<'a> Writer<'a> {
                 Event::Unconverged => "unconverged",
                 Event::Stop => "stop",
             };
+            self.need(mask);
+            let mask = self.name(mask);
             let text = match self.style.language {
                 Language::Lanes => {
-                    self.need(mask);
-                    format!("{name}(faults, {component}, {tick}, BITS({}));", self.name(mask))
+                    format!(
+                        "if (ANY_OF({mask})) {name}(faults, {component}, {tick}, BITS({mask}));"
+                    )
                 }
-                Language::C => format!("{name}(faults, {component}, {tick}, 1);"),
-                Language::Rust => format!("{name}(faults, {component}, {tick});"),
+                Language::C => format!("if ({mask}) {name}(faults, {component}, {tick}, 1);"),
+                Language::Rust => {
+                    format!("if {mask} {{ {name}(faults, {component}, {tick}); }}")
+                }
             };
             self.line(&text);
         }
@@ -529,9 +671,8 @@ impl<'a> Writer<'a> {
             .map(|(&(_, result), &value)| (result, value))
             .filter(|&(result, _)| self.used[result as usize])
             .collect();
-        for &(_, value) in &pairs {
-            self.need(value);
-        }
+        let values: Vec<Node> = pairs.iter().map(|&(_, value)| value).collect();
+        self.need_all(&values);
         for (result, value) in pairs {
             let text = format!("{} = {};", self.name(result), self.name(value));
             self.line(&text);

@@ -201,7 +201,7 @@ fn compare_lanes<const N: usize>(
     if variants.is_empty() {
         return Ok("no variant is sound".into());
     }
-    let source = match LaneSource::of(first, &variants, registry, N) {
+    let source = match LaneSource::of(first, &variants, registry, N, &[]) {
         Ok(source) => source,
         Err(why) => return Ok(format!("no code: {}", why[0].why)),
     };
@@ -216,7 +216,7 @@ fn compare_lanes<const N: usize>(
     let mut state = pack_states(plans.map(|plan| &plan.initial));
     run.begin(&mut state);
     let begin = Instant::now();
-    run.advance(&mut state, steps);
+    run.advance(&mut state, steps, &mut []);
     let took = begin.elapsed().as_secs_f64();
     let mut one = plans[0].initial.clone();
     for (lane, plan) in plans.iter().enumerate() {

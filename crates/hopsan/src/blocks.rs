@@ -261,37 +261,39 @@ pub fn with_cavitation_in_two_ways<T: Num, const N: usize>(
     flows: impl Fn([End<T>; N]) -> [T; N],
     flows_when_dry: impl Fn([End<T>; N]) -> [T; N],
 ) {
-    let mut ends: [End<T>; N] = std::array::from_fn(|i| End::at(io, ports[i]));
+    let ends: [End<T>; N] = std::array::from_fn(|i| End::at(io, ports[i]));
     let mut q = flows(ends);
-    let dry: [T::Mask; N] = std::array::from_fn(|i| ends[i].effort(q[i]).lt(T::zero()));
+    let mut p: [T; N] = std::array::from_fn(|i| ends[i].effort(q[i]));
+    let dry: [T::Mask; N] = std::array::from_fn(|i| p[i].lt(T::zero()));
     let any = dry.into_iter().reduce(|a, b| a | b);
     if let Some(any) = any
         && any.any()
     {
-        (ends, q) = once_dry(ends, q, dry, any, flows_when_dry);
+        (q, p) = once_dry(ends, (q, p), dry, any, flows_when_dry);
     }
     for i in 0..N {
-        let p = ends[i].effort(q[i]);
-        let p = if clip { p.max(T::zero()) } else { p };
         let bond = io.bond_mut(ports[i]);
         bond.flow = q[i];
-        bond.effort = p;
+        bond.effort = if clip { p[i].max(T::zero()) } else { p[i] };
     }
 }
 
-/// Ends and flows once ends have run dry; rare, and kept out of the way of the usual case.
+/// Flows and pressures once ends have run dry; rare, and kept out of the way of the usual case.
 #[cold]
 #[inline(never)]
 fn once_dry<T: Num, const N: usize>(
     ends: [End<T>; N],
-    q: [T; N],
+    (q, p): ([T; N], [T; N]),
     dry: [T::Mask; N],
     any: T::Mask,
     flows: impl FnOnce([End<T>; N]) -> [T; N],
-) -> ([End<T>; N], [T; N]) {
-    let ends = std::array::from_fn(|i| ends[i].dry_where(dry[i]));
-    let again = flows(ends);
-    (ends, std::array::from_fn(|i| T::select(any, again[i], q[i])))
+) -> ([T; N], [T; N]) {
+    let drier: [End<T>; N] = std::array::from_fn(|i| ends[i].dry_where(dry[i]));
+    let again = flows(drier);
+    (
+        std::array::from_fn(|i| T::select(any, again[i], q[i])),
+        std::array::from_fn(|i| T::select(any, drier[i].effort(again[i]), p[i])),
+    )
 }
 
 /// Holds a value between limits; swaps limits that are the wrong way round.

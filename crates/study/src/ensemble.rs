@@ -411,7 +411,8 @@ impl<'m> Ensemble<'m> {
             return;
         }
         let first = plans.swap_remove(0);
-        let code = match LaneSource::of(first, &plans, registry, lanes) {
+        let Ok(look) = Look::new(&first, &self.wanted) else { return };
+        let code = match LaneSource::of(first, &plans, registry, lanes, look.metrics.slots()) {
             Ok(source)
                 if anyway || choice::pays_for_variants(&source, count, steps, components) =>
             {
@@ -634,6 +635,7 @@ impl<'m> Ensemble<'m> {
             own.begin(&mut state);
         }
         let mut observer = Observer::<Lanes<N>>::new(&first.look, &self.wanted, first.steps());
+        let slots = first.look.metrics.slots();
         let mut failed = 0u64;
         let all = u64::MAX >> (64 - N);
         let is_whole = march(
@@ -642,9 +644,11 @@ impl<'m> Ensemble<'m> {
             first.steps(),
             &first.look,
             &mut observer,
-            |state| match (&mut own, &mut lanes) {
-                (Some(own), _) => own.advance(state, 1),
-                (_, Some(lanes)) => lanes.step(state, false),
+            |state, steps, seen| match (&mut own, &mut lanes) {
+                (Some(own), _) => own.advance(state, steps, seen),
+                (_, Some(lanes)) => {
+                    each_step(state, steps, slots, seen, |state| lanes.step(state, false));
+                }
                 _ => {}
             },
             |state| {
@@ -702,8 +706,10 @@ impl<'m> Ensemble<'m> {
             one.steps(),
             &one.look,
             &mut observer,
-            |state| {
-                engine::step(&one.plan, state, &mut tally, false);
+            |state, steps, seen| {
+                each_step(state, steps, one.look.metrics.slots(), seen, |state| {
+                    engine::step(&one.plan, state, &mut tally, false);
+                });
             },
             |state| {
                 has_failed = unsound(state) != 0
@@ -884,10 +890,20 @@ impl<T: Num> Observer<T> {
         }
     }
 
+    /// Looks at a run's start.
+    fn begin(&mut self, look: &Look, plan: &Plan, state: &State<T>) {
+        self.meters.look(&look.metrics, state, state.step as f64 * plan.step);
+        self.record_if_due(plan, state);
+    }
+
+    /// Looks at the steps after `from`: at what was seen after each, and at the state after the last.
     #[inline(always)]
-    fn look(&mut self, look: &Look, plan: &Plan, state: &State<T>) {
-        let time = state.step as f64 * plan.step;
-        self.meters.look(&look.metrics, state, time);
+    fn go_on(&mut self, look: &Look, plan: &Plan, from: u64, seen: &[T], state: &State<T>) {
+        self.meters.look_at(&look.metrics, seen, from + 1..state.step + 1, plan.step);
+        self.record_if_due(plan, state);
+    }
+
+    fn record_if_due(&mut self, plan: &Plan, state: &State<T>) {
         if state.step == self.next {
             self.record(plan, state);
         }
@@ -916,22 +932,46 @@ impl<T: Num> Observer<T> {
     }
 }
 
-/// Steps to the end, watched; false when `go_on` said no before.
+/// Takes single steps, and notes the numbers of variables after each, as they are in the state.
+#[inline(always)]
+fn each_step<T: Num>(
+    state: &mut State<T>,
+    steps: u64,
+    slots: &[Slot],
+    seen: &mut [T],
+    mut step: impl FnMut(&mut State<T>),
+) {
+    let mut places = seen.iter_mut();
+    for _ in 0..steps {
+        step(state);
+        for (slot, place) in slots.iter().zip(&mut places) {
+            *place = Slot { sign: 1.0, ..*slot }.read(state);
+        }
+    }
+}
+
+/// Steps to the end, watched; false when `go_on` said no before. `advance` takes some steps and tells
+/// what is looked at after each.
 fn march<T: Num>(
     plan: &Plan,
     state: &mut State<T>,
     steps: u64,
     look: &Look,
     observer: &mut Observer<T>,
-    mut step: impl FnMut(&mut State<T>),
+    mut advance: impl FnMut(&mut State<T>, u64, &mut [T]),
     mut go_on: impl FnMut(&mut State<T>) -> bool,
 ) -> bool {
-    observer.look(look, plan, state);
+    let width = look.metrics.slots().len();
+    let mut seen = vec![T::zero(); width * LOOK_EVERY as usize];
+    observer.begin(look, plan, state);
     while state.step < steps {
         let end = (state.step + LOOK_EVERY).min(steps);
         while state.step < end {
-            step(state);
-            observer.look(look, plan, state);
+            let from = state.step;
+            let count = end.min(observer.next.max(from + 1)) - from;
+            let seen = &mut seen[..width * count as usize];
+            advance(state, count, seen);
+            observer.go_on(look, plan, from, seen, state);
         }
         if !go_on(state) {
             return false;

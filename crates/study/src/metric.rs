@@ -10,6 +10,7 @@ use fluxline_core::state::State;
 use fluxline_core::variables::{Slot, Variable, Variables};
 use fluxline_diagnostics::{Code, Diagnostic, list_names, nearest};
 use fluxline_units::{Dimension, Expr, Quantity, Unit};
+use std::ops::Range;
 
 /// Functions of signals, with what they are.
 pub const FUNCTIONS: &[(&str, &str)] = &[
@@ -40,7 +41,8 @@ const MOST_KEPT: u64 = 1 << 19;
 /// One step of a signal's computation, on a stack.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Op {
-    Read(Slot),
+    /// A variable, by its place in [`Metrics::slots`].
+    Read(usize),
     Number(f64),
     Add,
     Subtract,
@@ -58,16 +60,16 @@ const STACK: usize = 16;
 
 impl Signal {
     #[inline(always)]
-    fn read<T: Num>(&self, state: &State<T>) -> T {
-        if let [Op::Read(slot)] = self.ops[..] {
-            return slot.read(state);
+    fn value<T: Num>(&self, read: impl Fn(usize) -> T) -> T {
+        if let [Op::Read(place)] = self.ops[..] {
+            return read(place);
         }
         let mut stack = [T::zero(); STACK];
         let mut top = 0;
         for op in &self.ops {
             match op {
-                Op::Read(slot) => {
-                    stack[top] = slot.read(state);
+                Op::Read(place) => {
+                    stack[top] = read(*place);
                     top += 1;
                 }
                 Op::Number(x) => {
@@ -189,6 +191,8 @@ impl Metric {
 pub struct Metrics {
     /// Them.
     pub all: Vec<Metric>,
+    /// The variables that they look at, each once.
+    slots: Vec<Slot>,
     signals: Vec<Signal>,
     gauges: Vec<Gauge>,
 }
@@ -198,6 +202,19 @@ fn wrong(text: &str, message: String) -> Diagnostic {
 }
 
 impl Metrics {
+    /// The variables that they look at, each once.
+    pub fn slots(&self) -> &[Slot] {
+        &self.slots
+    }
+
+    /// The place of a variable among those that are looked at.
+    fn place(&mut self, slot: Slot) -> usize {
+        self.slots.iter().position(|other| *other == slot).unwrap_or_else(|| {
+            self.slots.push(slot);
+            self.slots.len() - 1
+        })
+    }
+
     /// Reads metrics of a circuit.
     pub fn parse<'t>(
         texts: impl IntoIterator<Item = &'t str>,
@@ -453,7 +470,8 @@ impl Reader<'_> {
             let help = "name a port, such as energy(pump.outlet), or integrate a product: integral(pump.outlet.pressure * pump.outlet.flow)";
             return Err(wrong(self.text, message).help(help));
         };
-        let ops = vec![Op::Read(effort.slot), Op::Read(flow.slot), Op::Multiply];
+        let [one, other] = [effort.slot, flow.slot].map(|slot| self.metrics.place(slot));
+        let ops = vec![Op::Read(one), Op::Read(other), Op::Multiply];
         let watts = product(dimension(&effort), dimension(&flow)).flatten();
         Ok((self.metrics.signal(Signal { ops }), watts.unwrap_or(Dimension::DIMENSIONLESS)))
     }
@@ -597,7 +615,8 @@ impl SignalParser<'_, '_, '_> {
             }
             return Err(problem);
         };
-        self.ops.push(Op::Read(variable.slot));
+        let place = self.reader.metrics.place(variable.slot);
+        self.ops.push(Op::Read(place));
         Ok(dimension(&variable))
     }
 }
@@ -606,6 +625,8 @@ impl SignalParser<'_, '_, '_> {
 #[derive(Clone, Debug)]
 pub struct Meters<T> {
     values: Vec<T>,
+    /// Room for a signal over several steps.
+    several: Vec<T>,
     gauges: Vec<T>,
     /// Of each gauge that traces: the smallest and largest values of blocks.
     traces: Vec<Trace<T>>,
@@ -620,6 +641,23 @@ struct Trace<T> {
     high: Vec<T>,
 }
 
+impl<T: Num> Trace<T> {
+    /// Notes a sample, by its number.
+    #[inline(always)]
+    fn note(&mut self, x: T, sample: u64, block: u64) {
+        match (self.low.last_mut(), self.high.last_mut()) {
+            (Some(low), Some(high)) if !sample.is_multiple_of(block) => {
+                *low = T::select(x.lt(*low), x, *low);
+                *high = T::select(x.gt(*high), x, *high);
+            }
+            _ => {
+                self.low.push(x);
+                self.high.push(x);
+            }
+        }
+    }
+}
+
 impl<T: Num> Meters<T> {
     /// For runs of so many steps.
     pub fn new(metrics: &Metrics, steps: u64) -> Self {
@@ -627,6 +665,7 @@ impl<T: Num> Meters<T> {
         let traced = metrics.gauges.iter().enumerate().filter(|(_, g)| g.follow == Follow::Trace);
         Self {
             values: vec![T::zero(); metrics.signals.len()],
+            several: Vec::new(),
             gauges: vec![T::zero(); metrics.gauges.len()],
             traces: traced
                 .map(|(gauge, _)| Trace { gauge, low: Vec::new(), high: Vec::new() })
@@ -649,7 +688,7 @@ impl<T: Num> Meters<T> {
     #[inline(always)]
     pub fn look(&mut self, metrics: &Metrics, state: &State<T>, time: f64) {
         for (value, signal) in self.values.iter_mut().zip(&metrics.signals) {
-            *value = signal.read(state);
+            *value = signal.value(|place| metrics.slots[place].read(state));
         }
         let is_first = self.samples == 0;
         for (gauge, seen) in metrics.gauges.iter().zip(&mut self.gauges) {
@@ -676,18 +715,52 @@ impl<T: Num> Meters<T> {
         }
         for trace in &mut self.traces {
             let x = self.values[metrics.gauges[trace.gauge].signal];
-            match (trace.low.last_mut(), trace.high.last_mut()) {
-                (Some(low), Some(high)) if !self.samples.is_multiple_of(self.block) => {
-                    *low = T::select(x.lt(*low), x, *low);
-                    *high = T::select(x.gt(*high), x, *high);
+            trace.note(x, self.samples, self.block);
+        }
+        self.samples += 1;
+    }
+
+    /// Looks at steps of these numbers, after a first look: at the numbers of all variables
+    /// ([`Metrics::slots`]) as they are in the state, step by step.
+    pub fn look_at(&mut self, metrics: &Metrics, seen: &[T], steps: Range<u64>, dt: f64) {
+        let (width, count) = (metrics.slots.len(), (steps.end - steps.start) as usize);
+        let time = |step: usize| (steps.start + step as u64) as f64 * dt;
+        let mut values = std::mem::take(&mut self.several);
+        for (number, signal) in metrics.signals.iter().enumerate() {
+            let read =
+                |step: usize, place: usize| seen[step * width + place] * metrics.slots[place].sign;
+            values.clear();
+            values.extend((0..count).map(|step| signal.value(|place| read(step, place))));
+            let gauges = metrics.gauges.iter().zip(&mut self.gauges);
+            for (gauge, seen) in gauges.filter(|(gauge, _)| gauge.signal == number) {
+                // One choice for all steps, in the order of steps.
+                match gauge.follow {
+                    Follow::First | Follow::Trace => {}
+                    Follow::Last => *seen = values.last().copied().unwrap_or(*seen),
+                    Follow::Max => {
+                        values.iter().for_each(|&x| *seen = T::select(x.gt(*seen), x, *seen));
+                    }
+                    Follow::Min => {
+                        values.iter().for_each(|&x| *seen = T::select(x.lt(*seen), x, *seen));
+                    }
+                    Follow::Sum => values.iter().for_each(|&x| *seen += x),
+                    Follow::SumOfSquares => values.iter().for_each(|&x| *seen += x * x),
+                    Follow::SumOfSizes => values.iter().for_each(|&x| *seen += x.abs()),
+                    Follow::SumOfTimedSizes => {
+                        let all = values.iter().enumerate();
+                        all.for_each(|(step, &x)| *seen += x.abs() * time(step));
+                    }
                 }
-                _ => {
-                    trace.low.push(x);
-                    trace.high.push(x);
+            }
+            let traces = self.traces.iter_mut();
+            for trace in traces.filter(|trace| metrics.gauges[trace.gauge].signal == number) {
+                for (sample, &x) in (self.samples..).zip(&values) {
+                    trace.note(x, sample, self.block);
                 }
             }
         }
-        self.samples += 1;
+        self.samples += count as u64;
+        self.several = values;
     }
 
     /// The metrics of one lane, in SI units; `lane` reads its number. Steps have the length `dt`.

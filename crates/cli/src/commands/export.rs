@@ -54,7 +54,9 @@ pub(super) fn run(console: &Console, args: &Args) -> u8 {
     let listed: Vec<String> =
         files.iter().map(|(file, _)| folder.join(file).display().to_string()).collect();
     let build = match args.c {
-        true => format!("cc -O2 -ffp-contract=off {name}.c {name}_main.c -lm -o {name}"),
+        true => {
+            format!("cc -O2 -ffp-contract=off -fno-builtin {name}.c {name}_main.c -lm -o {name}")
+        }
         false => format!("rustc --edition 2021 -O main.rs -o {name}"),
     };
     console.print(&format!(

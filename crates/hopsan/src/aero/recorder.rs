@@ -58,6 +58,7 @@ pub struct FlightRecorder {
 
 impl Physics for FlightRecorder {
     const HAS_LAW: bool = false;
+    const IS_IDLE: bool = true;
 
     fn prepare(&self, _: &Environment) -> Result<NoConstants<f64>, Refusal> {
         Ok(NoConstants::new())

@@ -138,10 +138,8 @@ impl<T: Num, const N: usize> Piston<T, N> {
             let volume = self.dead_volumes[i] + area * length;
             let (stiff, heavy) = (beta * (dt * dt) * area * area, mass * STIFFNESS_SHARE);
             // Far above the smallest volume nobody waits for the division that gives it.
-            let volume = match !(volume * heavy).gt(stiff * 1.000_001) {
-                near if near.any() => at_least(volume, stiff, heavy),
-                _ => volume,
-            };
+            let is_near = !(volume * heavy).gt(stiff * 1.000_001);
+            let volume = T::where_any(is_near, || at_least(volume, stiff, heavy), || volume);
             beta / volume * ((chambers[i].count + 2) as f64 / 2.0 * dt / (1.0 - FILTER))
         })
     }

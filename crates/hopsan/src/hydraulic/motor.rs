@@ -189,8 +189,9 @@ impl Rotor {
     #[inline(always)]
     fn step<T: Num>(self, io: &mut Step<'_, T>, torque: T, inertia: T, damping: T) -> (T, T) {
         let [u1, y1, s1] = std::array::from_fn(|i| io.memory(self.0 + i));
-        let (u, w, dt) = (torque / inertia, damping / inertia * io.dt, io.dt);
-        let s = (-w + 2.0) / (w + 2.0) * s1 + T::of(dt) / (w + 2.0) * (u + u1);
+        let (per_inertia, dt) = (inertia.recip(), io.dt);
+        let (u, w) = (torque * per_inertia, damping * per_inertia * dt);
+        let s = (s1 * (-w + 2.0) + (u + u1) * dt) / (w + 2.0);
         let y = y1 + (s + s1) * (0.5 * dt);
         for (i, value) in [u, y, s].into_iter().enumerate() {
             io.set_memory(self.0 + i, value);
@@ -247,7 +248,7 @@ impl Physics for FixedDisplacementMotorQ {
     #[inline(always)]
     fn step<T: Num>(_: &NoConstants<T>, io: &mut Step<'_, T>) {
         Motor {
-            displacement: io.input(Self::DISPLACEMENT) / TAU,
+            displacement: io.input(Self::DISPLACEMENT) * (1.0 / TAU),
             friction: io.input(Self::FRICTION),
             leakage: io.input(Self::LEAKAGE),
             inertia: io.input(Self::INERTIA),
@@ -272,7 +273,7 @@ impl Physics for VariableDisplacementMotorQ {
     fn step<T: Num>(_: &NoConstants<T>, io: &mut Step<'_, T>) {
         let setting = limit(io.input(Self::SETTING), T::of(-1.0), T::one());
         Motor {
-            displacement: io.input(Self::DISPLACEMENT) / TAU * setting,
+            displacement: io.input(Self::DISPLACEMENT) * (1.0 / TAU) * setting,
             friction: io.input(Self::FRICTION),
             leakage: io.input(Self::LEAKAGE),
             inertia: io.input(Self::INERTIA),
@@ -333,15 +334,15 @@ impl Physics for MachineC {
     fn step<T: Num>(_: &EquivalentInertia<T>, io: &mut Step<'_, T>) {
         let z = Self::impedances(io);
         let setting = limit(io.input(Self::SETTING), T::of(-1.0), T::one());
-        let d = io.input(Self::DISPLACEMENT) / TAU * setting;
+        let d = io.input(Self::DISPLACEMENT) * (1.0 / TAU) * setting;
         let (leakage, zero) = (io.input(Self::LEAKAGE), T::zero());
         let ideal = d * io.flow(Self::SHAFT);
         let inner = [io.memory(Self::INNER_1), io.memory(Self::INNER_2)];
         let crossed = leakage * (inner[1] * z[0] + inner[0] * z[1]);
-        let damped = leakage * (z[0] + z[1]) + 1.0;
+        let share = (leakage * (z[0] + z[1]) + 1.0).recip();
         let p = [
-            (inner[0] + ideal * z[0] + crossed) / damped,
-            (inner[1] - ideal * z[1] + crossed) / damped,
+            (inner[0] + ideal * z[0] + crossed) * share,
+            (inner[1] - ideal * z[1] + crossed) * share,
         ];
         let through = ideal - leakage * (p[0].max(zero) - p[1].max(zero));
         for (i, displaced) in [through, -through].into_iter().enumerate() {

@@ -154,9 +154,15 @@ pub struct Least<T> {
 /// for the larger of two, not the flow.
 #[inline(always)]
 pub fn kept_to_waves<T: Num>(flow: T, from: End<T>, to: End<T>) -> T {
-    let least = -to.wave / to.impedance;
-    let most = from.wave / from.impedance;
-    most.min(least.max(flow))
+    let zero = T::zero();
+    let is_tight = to.effort(flow).lt(zero) | from.effort(-flow).lt(zero);
+    let kept = || {
+        let least = -to.wave / to.impedance;
+        let most = from.wave / from.impedance;
+        T::select(is_tight, most.min(least.max(flow)), flow)
+    };
+    // The usual flow leaves them positive: both divisions are spared.
+    T::where_any(is_tight, kept, || flow)
 }
 
 /// Flow from one end to another for an ideal flow and a leakage between them.
@@ -189,7 +195,7 @@ impl Physics for FixedDisplacementPump {
     fn step<T: Num>(_: &NoConstants<T>, io: &mut Step<'_, T>) {
         let (from, to) = (End::at(io, Self::P1), End::at(io, Self::P2));
         let (speed, leakage) = (io.input(Self::SPEED), io.input(Self::LEAKAGE));
-        let ideal = io.input(Self::DISPLACEMENT) * speed / TAU;
+        let ideal = io.input(Self::DISPLACEMENT) * speed * (1.0 / TAU);
         let mut flow = kept_to_waves(delivered(ideal, leakage, from, to), from, to);
         let mut pressures = [from.effort(-flow), to.effort(flow)];
         let zero = T::zero();
@@ -224,7 +230,7 @@ impl Physics for VariableDisplacementPump {
     fn step<T: Num>(_: &NoConstants<T>, io: &mut Step<'_, T>) {
         let (from, to) = (End::at(io, Self::P1), End::at(io, Self::P2));
         let speed = io.input(Self::SPEED);
-        let ideal = io.input(Self::DISPLACEMENT) * speed * io.input(Self::SETTING) / TAU;
+        let ideal = io.input(Self::DISPLACEMENT) * speed * io.input(Self::SETTING) * (1.0 / TAU);
         let flow = delivered(ideal, io.input(Self::LEAKAGE), from, to);
         let flow = kept_to_waves(flow, from, to);
         let pressures = [from.effort(-flow), to.effort(flow)];

@@ -176,7 +176,11 @@ pub fn hysteresis<T: Num>(target: T, width: T, before: T) -> T {
 }
 
 impl<T: Num> PressureSpool<T> {
-    /// Opening after this step; `excess` is told γ and gives the pressure that opens.
+    /// Opening after this step. `excess` gives the pressure that opens: it is told γ·s and s, and both
+    /// waves.
+    ///
+    /// Everything is multiplied by s = 2·√|Δ| + (Z₁ + Z₂)·x and by the stiffness, so that no division
+    /// waits for another.
     #[inline(always)]
     fn step(
         &self,
@@ -184,28 +188,31 @@ impl<T: Num> PressureSpool<T> {
         filter: FirstOrder,
         [p1, p2]: [usize; 2],
         (lag, width): (T, T),
-        excess: impl Fn(T, T, T) -> T,
+        excess: impl Fn([T; 2], T, T) -> T,
     ) -> T {
-        let before = io.memory(filter.0 + 1);
+        let [wanted_1, before] = [io.memory(filter.0), io.memory(filter.0 + 1)];
         let (zero, one) = (T::zero(), T::one());
         let drop = io.effort(p1) - io.effort(p2);
-        let root = drop.abs().sqrt();
+        let size = drop.abs();
+        let root = size.sqrt() * 2.0;
         let z = io.impedance(p1) + io.impedance(p2);
         let own = self.spring + (drop * self.flow_force).max(zero);
-        let sum = root * 2.0 + z * before;
+        let sum = root + z * before;
+        // Without a drop and without lines to answer, γ = 1.
         let nothing = sum.le(zero) & sum.ge(zero);
-        let share = T::select(nothing, one, root * 2.0 / sum);
-        let lines = (share * z * root).max(zero);
-        let stiffness = own + lines;
-        let yielding = stiffness.recip();
-        let pushed = excess(share, io.wave(p1), io.wave(p2)) + lines * before * 0.5;
-        let wanted = hysteresis(pushed * yielding, width * yielding, before);
-        // A lag of τ·b₁/(b₁ + b₂) by the bilinear rule, with all of it multiplied by b₁ + b₂: its
-        // division does not wait for the one above.
-        let (step, slow) = (stiffness * io.dt, lag * own * 2.0);
-        let driven = step * (wanted + io.memory(filter.0)) - (step - slow) * before;
-        let opening = limit(driven * (step + slow).recip(), zero, self.most);
-        filter.start(io, wanted, opening);
+        let sum = T::select(nothing, one, sum);
+        let share = T::select(nothing, one, root);
+        // s·b₂ = 2·|Δ|·(Z₁ + Z₂), s·(b₁ + b₂), and s·(e + b₂·x/2).
+        let lines = (size * z * 2.0).max(zero);
+        let firm = own * sum;
+        let stiffness = firm + lines;
+        let pushed = excess([share, sum], io.wave(p1), io.wave(p2)) + lines * before * 0.5;
+        let wanted = hysteresis(pushed, width * sum, stiffness * before);
+        // A lag of τ·b₁/(b₁ + b₂) by the bilinear rule.
+        let (step, slow) = (stiffness * io.dt, lag * firm * 2.0);
+        let driven = (wanted + stiffness * wanted_1) * io.dt - (step - slow) * before;
+        let opening = limit(driven / (step + slow), zero, self.most);
+        filter.start(io, wanted / stiffness, opening);
         opening
     }
 }
@@ -219,8 +226,8 @@ pub fn set_turbulent<T: Num>(io: &mut Step<'_, T>, ports: [usize; 2], opening: T
     });
 }
 
-/// The physics of a valve: how it reads its time constant, and what opens it, from γ and both waves
-/// and the pressure it is set to.
+/// The physics of a valve: how it reads its time constant, and what opens it, from γ·s and s, both
+/// waves and the pressure it is set to.
 macro_rules! opened_by {
     ($valve:ident, $lag:expr, $excess:expr) => {
         impl Physics for $valve {
@@ -242,7 +249,7 @@ macro_rules! opened_by {
                 let shape = ($lag(k, &*io), io.input(Self::HYSTERESIS));
                 let filter = FirstOrder(Self::WANTED_1);
                 let x =
-                    k.step(io, filter, ports, shape, |share, c1, c2| $excess(share, c1, c2, set));
+                    k.step(io, filter, ports, shape, |shares, c1, c2| $excess(shares, c1, c2, set));
                 set_turbulent(io, ports, x);
                 io.set_output(Self::OPENING, x);
             }
@@ -253,15 +260,17 @@ macro_rules! opened_by {
 opened_by!(
     PressureReliefValve,
     |_, io: &Step<'_, T>| io.input(Self::LAG),
-    |share: T, c1: T, _, set: T| share * c1 - set
+    |[share, one]: [T; 2], c1: T, _, set: T| share * c1 - set * one
 );
-opened_by!(PressureDropValve, |k: &PressureSpool<T>, _| k.lag, |share: T, c1: T, c2: T, set: T| {
-    share * (c1 - c2) - set
-});
+opened_by!(
+    PressureDropValve,
+    |k: &PressureSpool<T>, _| k.lag,
+    |[share, one]: [T; 2], c1: T, c2: T, set: T| share * (c1 - c2) - set * one
+);
 opened_by!(
     PressureReducingValve,
     |k: &PressureSpool<T>, _| k.lag,
-    |share: T, _, c2: T, set: T| set - share * c2
+    |[share, one]: [T; 2], _, c2: T, set: T| set * one - share * c2
 );
 
 #[cfg(test)]

@@ -96,6 +96,7 @@ macro_rules! tanks {
     ($($type:ident)*) => {$(
         impl Physics for $type {
             const HAS_LAW: bool = false;
+            const IS_IDLE: bool = true;
             const ROLE: BalanceRole = BalanceRole::Boundary;
 
             fn prepare(&self, _: &Environment) -> Result<Level<f64>, Refusal> {

@@ -123,36 +123,38 @@ pub(super) fn pass<T: Num, const PORTS: usize, const EDGES: usize>(
     io: &mut Step<'_, T>,
     edges: [Edge<T>; EDGES],
 ) {
-    let mut ends: [End<T>; PORTS] = std::array::from_fn(|port| End::at(io, port));
+    let ends: [End<T>; PORTS] = std::array::from_fn(|port| End::at(io, port));
     let mut through = [T::zero(); EDGES];
     for (i, (conductance, from, to)) in edges.into_iter().enumerate() {
         through[i] = turbulent(conductance, ends[from], ends[to]);
     }
     let mut flows: [T; PORTS] = out_of_ports(edges, through);
-    let dry: [T::Mask; PORTS] = std::array::from_fn(|i| ends[i].effort(flows[i]).lt(T::zero()));
+    let mut efforts: [T; PORTS] = std::array::from_fn(|i| ends[i].effort(flows[i]));
+    let dry: [T::Mask; PORTS] = std::array::from_fn(|i| efforts[i].lt(T::zero()));
     let mut any = dry[0];
     for port_is in &dry[1..] {
         any = any | *port_is;
     }
     if any.any() {
-        for i in 0..PORTS {
-            ends[i] = ends[i].dry_where(dry[i]);
-        }
+        let drier: [End<T>; PORTS] = std::array::from_fn(|i| ends[i].dry_where(dry[i]));
         // An edge between ends that have not run dry keeps its flow.
         for (i, (conductance, from, to)) in edges.into_iter().enumerate() {
             let changed = dry[from] | dry[to];
             if changed.any() {
-                let again = turbulent(conductance, ends[from], ends[to]);
+                let again = turbulent(conductance, drier[from], drier[to]);
                 through[i] = T::select(changed, again, through[i]);
             }
         }
-        flows = out_of_ports(edges, through);
+        let again: [T; PORTS] = out_of_ports(edges, through);
+        for i in 0..PORTS {
+            flows[i] = T::select(any, again[i], flows[i]);
+            efforts[i] = T::select(any, drier[i].effort(again[i]), efforts[i]);
+        }
     }
     for i in 0..PORTS {
-        let effort = ends[i].effort(flows[i]);
         let bond = io.bond_mut(i);
         bond.flow = flows[i];
-        bond.effort = effort;
+        bond.effort = efforts[i];
     }
 }
 

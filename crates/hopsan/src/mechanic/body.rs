@@ -106,7 +106,7 @@ impl Glide {
     pub fn step<T: Num>(self, io: &mut Step<'_, T>, w: T, a: T) -> (T, T) {
         let [old_a, old_x, old_v] = std::array::from_fn(|i| io.memory(self.0 + i));
         let two = T::of(2.0);
-        let v = (two - w) / (two + w) * old_v + T::of(io.dt) / (two + w) * (a + old_a);
+        let v = ((two - w) * old_v + (a + old_a) * io.dt) / (two + w);
         let x = old_x + (v + old_v) * (0.5 * io.dt);
         self.start(io, a, x, v);
         (x, v)
@@ -133,7 +133,7 @@ impl Glide {
         let turning = -((two - w) / io.dt) * old_v - old_a;
         let stops = (forward & turning.gt(net)) | (backward & turning.lt(net));
         let moves = !(at_rest | stops);
-        let slid = (two - w) / (two + w) * old_v + T::of(io.dt) / (two + w) * (net + old_a);
+        let slid = ((two - w) * old_v + (net + old_a) * io.dt) / (two + w);
         let v = T::select(moves, slid, T::select(stops, zero, old_v));
         let x = T::select(moves, old_x + (v + old_v) * (0.5 * io.dt), old_x);
         let loose = T::select(a.ge(stick), one, T::select(a.le(-stick), -one, zero));

@@ -54,6 +54,7 @@ macro_rules! inert {
     ($($type:ident)*) => {$(
         impl fluxline_core::component::Physics for $type {
             const HAS_LAW: bool = false;
+            const IS_IDLE: bool = true;
             fn prepare(
                 &self,
                 _: &fluxline_core::component::Environment,
