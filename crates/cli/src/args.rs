@@ -464,6 +464,9 @@ pub struct Sweep {
     /// Runs side by side in vector registers: auto, 1, 4 or 8. Results do not depend on it
     #[arg(long, value_name = "N", default_value = "auto", value_parser = ["auto", "1", "4", "8"])]
     pub lanes: String,
+    /// Share the runs among the ranks of an MPI job: mpirun -n 4 fluxline sweep FILE … --mpi
+    #[arg(long)]
+    pub mpi: bool,
     /// Print the summary as JSON, and nothing else, on standard output
     #[arg(long)]
     pub json: bool,
@@ -835,12 +838,24 @@ pub struct Generate {
     /// What kind of circuit
     #[arg(value_enum, value_name = "FAMILY")]
     pub family: FamilyName,
-    /// At least so many components, lines included; circuit files end at 64 MiB
-    #[arg(long, value_name = "N", default_value_t = 1000, value_parser = clap::value_parser!(u32).range(1..=400_000))]
+    /// At least so many components, lines included; files end at 400 000
+    #[arg(long, value_name = "N", default_value_t = 1000, value_parser = clap::value_parser!(u32).range(1..=10_000_000))]
     pub components: u32,
     /// The circuit file to write; `-` is standard output
-    #[arg(long, value_name = "FILE.toml")]
-    pub out: PathBuf,
+    #[arg(long, value_name = "FILE.toml", required_unless_present = "measure")]
+    pub out: Option<PathBuf>,
+    /// Plan, split and step it in memory, without a file, and tell what that takes
+    #[arg(long)]
+    pub measure: bool,
+    /// Predict for ranks on hosts with such a latency
+    #[arg(long, value_name = "TIME", default_value = "2 us", requires = "measure")]
+    pub latency: String,
+    /// What a line between hosts costs
+    #[arg(long, value_name = "TIME", default_value = "10 ns", requires = "measure")]
+    pub line_time: String,
+    /// Ranks on one host
+    #[arg(long, value_name = "N", default_value_t = 16, requires = "measure")]
+    pub cores_per_host: u32,
     /// Overwrite a file of that name
     #[arg(long)]
     pub force: bool,

@@ -34,6 +34,8 @@ pub mod display;
 pub mod figures;
 pub mod import;
 mod parallel;
+#[cfg(feature = "mpi")]
+mod ranks;
 pub mod report;
 pub mod reproduce;
 mod session;

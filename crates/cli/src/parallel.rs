@@ -7,8 +7,10 @@ use fluxline_diagnostics::{Code, Diagnostic, Diagnostics, SourceMap};
 use fluxline_formats::results::read_problem;
 use fluxline_parallel::Partition;
 use fluxline_parallel::advice::{Advice, advise};
+use fluxline_parallel::cost::{self, Costs};
 use fluxline_parallel::cut::Cut;
-use fluxline_parallel::mapping;
+use fluxline_parallel::graph::Tasks;
+use fluxline_parallel::mapping::{self, Method, map};
 use fluxline_parallel::rare::RareCut;
 use fluxline_parallel::threads::Manner;
 use std::path::Path;
@@ -77,6 +79,8 @@ pub(crate) fn set_up_ranks(
     let count = ranks.count();
     let partition = match args.partition.as_deref() {
         Some(path) => read(path, session)?,
+        // All ranks come to the same parts.
+        None if every == 1 => mapping::evenly(session.plan(), count),
         None => choose(session.plan(), count, every),
     };
     if partition.parts != count {
@@ -93,15 +97,23 @@ pub(crate) fn set_up_ranks(
     Ok(())
 }
 
-/// A number that differs when plans do, in structure or in values.
+/// A number that differs when circuits do, in structure or in values.
 #[cfg(feature = "mpi")]
-pub(crate) fn print_of(plan: &Plan) -> u64 {
-    let start = &plan.initial;
-    let bonds = start.bonds.iter().flat_map(|b| [b.flow, b.effort, b.wave, b.impedance]);
-    let numbers = bonds.chain(start.signals.iter().chain(&start.states).copied());
-    let numbers = numbers.chain([plan.start, plan.step]).map(f64::to_bits);
-    // FNV-1a, word by word.
-    numbers.fold(plan.fingerprint, |hash, word| (hash ^ word).wrapping_mul(0x0100_0000_01b3))
+pub(crate) fn print_of(session: &Session) -> u64 {
+    use std::fmt::Write as _;
+    /// FNV-1a over a text that is never held as a whole: it is as long as the circuit is large.
+    struct Print(u64);
+    impl std::fmt::Write for Print {
+        fn write_str(&mut self, text: &str) -> std::fmt::Result {
+            let add = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
+            self.0 = text.bytes().fold(self.0, add);
+            Ok(())
+        }
+    }
+    let mut print = Print(session.plan().fingerprint);
+    // Writing to it does not fail.
+    let _ = write!(print, "{:?}", session.circuit);
+    print.0
 }
 
 fn not_in_parts(session: &Session) -> Option<&'static str> {
@@ -118,9 +130,19 @@ fn refused(why: &str) -> Diagnostics {
         .into()
 }
 
+/// By what is known of this machine, where that does not change results; it takes too long to measure
+/// it for one run.
 fn choose(plan: &Plan, parts: usize, every: u32) -> Partition {
     match every {
-        1 => mapping::evenly(plan, parts),
+        1 => match cost::kept(plan) {
+            Some(mut costs) => {
+                // So many parts are wanted whatever they cost.
+                costs.exchange = Costs::typical().exchange;
+                let tasks = Tasks::of(plan, &costs);
+                map(&tasks, &costs.links(), parts, Method::Multilevel, 1).partition
+            }
+            None => mapping::evenly(plan, parts),
+        },
         _ => Partition::for_rare_exchange(plan, parts),
     }
 }

@@ -117,12 +117,19 @@ pub enum On {
 }
 
 /// Why a circuit cannot be run, with the files that the problems point at.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Failure {
     /// Errors and warnings.
     pub problems: Diagnostics,
     /// The files.
     pub sources: SourceMap,
+}
+
+impl From<Diagnostic> for Failure {
+    /// A problem without a place in a file.
+    fn from(problem: Diagnostic) -> Self {
+        Self { problems: problem.into(), sources: SourceMap::new() }
+    }
 }
 
 /// What to record, where it differs from the circuit file.

@@ -279,6 +279,12 @@ const OTHERWISE: &[(Code, Otherwise)] = &[
     ),
     (Code::StepControlFailed, Reserved),
     (Code::SolverFailed, Run(&["run", "tolerance.toml"], 1)),
+    (
+        Code::RankLost,
+        Test(
+            "command::ranks::a_rank_that_is_killed_ends_all_with_one_message_and_leaves_nothing_half_written",
+        ),
+    ),
     (Code::CannotRead, Run(&["check", "missing.toml"], 3)),
     (Code::CannotWrite, Run(&["run", "cylinder.toml", "--csv", "nowhere/a.csv"], 3)),
     (Code::DiskFull, Test("command::results::a_full_disk_ends_the_run_and_says_so")),

@@ -507,6 +507,12 @@ codes! {
         cause: "An explicit solver with a step beyond its stability limit, a jump in a characteristic, or a tolerance tighter than the arithmetic.",
         cure: "Take a smaller step or an implicit solver (sdirk2, rosenbrock), or treat small volumes algebraically; `fluxline stiffness` shows what limits the step.",
     }
+    RankLost "F0908" Error {
+        title: "rank of an MPI job is lost",
+        means: "A process of the job ended before its work was done, and the others cannot go on without it. Nothing of the run is kept, because parts of it are missing.",
+        cause: "It was killed, by a user or by a system that ran out of memory, or its host failed.",
+        cure: "Look at the memory and the limits of that host, and run again. Variants of a sweep that were finished are kept with `--out`.",
+    }
 
     CannotRead "F1001" Error {
         title: "file cannot be read",

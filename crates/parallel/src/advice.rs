@@ -7,6 +7,7 @@ use crate::cost;
 use crate::graph::Tasks;
 use crate::mapping::{Mapping, Method, map};
 use crate::parts::Partition;
+use crate::threads::busy_elsewhere;
 use fluxline_core::engine;
 use fluxline_core::monitor::Tally;
 use fluxline_core::plan::Plan;
@@ -40,6 +41,11 @@ pub fn advise(plan: &Plan, steps: u64) -> Advice {
             4 * LEAST_PER_PART
         ));
     }
+    let busy = busy_elsewhere().unwrap_or(0);
+    let free = cores.saturating_sub(busy);
+    if free < 2 {
+        return Advice::Serial(format!("other programs keep {busy} of {cores} cores busy"));
+    }
     let serial = step_time(plan);
     let whole = Duration::from_secs_f64((serial * steps as f64).min(1e9));
     if whole < LEAST_TIME {
@@ -53,7 +59,7 @@ pub fn advise(plan: &Plan, steps: u64) -> Advice {
     if tasks.graph.len() < 2 {
         return Advice::Serial("its components cannot be separated".to_owned());
     }
-    let most = cores.min(components / LEAST_PER_PART).max(2);
+    let most = free.min(components / LEAST_PER_PART).max(2);
     let mut best: Option<Mapping> = None;
     for parts in 2..=most {
         let found = map(&tasks, &costs.links(), parts, Method::Multilevel, 1);

@@ -8,7 +8,7 @@
 
 use crate::cut::Cut;
 use crate::graph::LINE_NUMBERS;
-use crate::load::{Links, Price};
+use crate::load::{Crowd, Links, Price};
 use crate::mailbox::{Mailbox, Patience};
 use crate::threads::{self, Manner};
 use fluxline_core::component::{Clock, Group};
@@ -24,6 +24,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::time::{Duration, Instant};
 use toml::de::{DeTable, DeValue};
@@ -38,6 +39,8 @@ pub struct Costs {
     /// What a thread pays, ns per step: `line` for each line it shares, `neighbour` for each thread
     /// it exchanges with.
     pub exchange: Price,
+    /// How many times as long a step takes when all cores of the machine work as when one does.
+    pub crowding: f64,
 }
 
 impl Costs {
@@ -59,23 +62,39 @@ impl Costs {
         names
     }
 
-    /// As if all types of a plan cost the same, and exchange so little that any split pays: for those
-    /// who want parts whatever they gain.
-    pub fn alike(plan: &Plan) -> Self {
-        let types = plan.variables.entries.iter().map(|e| (e.declaration.name.to_owned(), 20.0));
+    /// As types cost on an ordinary machine, and exchange so little that any split pays: for those
+    /// who want parts whatever they gain, the same ones everywhere.
+    pub fn typical() -> &'static Self {
+        static TYPICAL: OnceLock<Costs> = OnceLock::new();
+        TYPICAL.get_or_init(|| {
+            let text = include_str!("typical.toml");
+            let source = SourceMap::new().add("typical.toml", text);
+            // A test reads it.
+            Self::parse(text, source).unwrap_or_else(|_| Self::empty())
+        })
+    }
+
+    fn empty() -> Self {
         let exchange = Price { line: 1.0, edge: 0.0, neighbour: 5.0 };
-        Self { machine: "any".to_owned(), types: types.collect(), exchange }
+        Self { machine: String::new(), types: BTreeMap::new(), exchange, crowding: 1.0 }
     }
 
     /// Threads of the machine.
     pub fn links(&self) -> Links {
-        Links::uniform(self.exchange)
+        Links { crowd: self.crowd(), ..Links::uniform(self.exchange) }
+    }
+
+    /// How the cores of the machine hold each other up.
+    pub fn crowd(&self) -> Crowd {
+        let cores = std::thread::available_parallelism().map_or(1, |n| n.get());
+        Crowd { cores, slower: self.crowding }
     }
 
     /// Measures a circuit, and what threads cost.
     pub fn measure(plan: &Plan) -> Self {
         let types = measure_types(plan);
-        Self { machine: machine(), types, exchange: measure_exchange() }
+        let crowding = measure_crowding(plan);
+        Self { machine: machine(), types, exchange: measure_exchange(), crowding }
     }
 
     /// Takes over what another measurement of the same machine knows about types.
@@ -91,11 +110,13 @@ impl Costs {
              machine = {:?}\n\n\
              [exchange]\n\
              line = {}              # each line that a thread shares with others\n\
-             synchronisation = {}   # each thread that it exchanges with\n\n\
+             synchronisation = {}   # each thread that it exchanges with\n\
+             crowding = {}                 # times as long, when all cores work\n\n\
              [types]                     # each component and step\n",
             self.machine,
             time(self.exchange.line),
             time(self.exchange.neighbour),
+            rounded(self.crowding),
         );
         for (name, cost) in &self.types {
             // Writing to a text does not fail.
@@ -151,6 +172,22 @@ impl Reader {
         }
     }
 
+    /// A number of at least 1.
+    fn ratio(&mut self, name: &str, value: &toml::Spanned<DeValue>) -> f64 {
+        let number = match value.get_ref() {
+            DeValue::Float(number) => number.as_str().parse().ok(),
+            DeValue::Integer(number) => number.as_str().parse().ok(),
+            _ => None,
+        };
+        match number.filter(|x: &f64| x.is_finite() && *x >= 1.0) {
+            Some(number) => number,
+            None => {
+                self.wrong(format!("`{name}` is no number of 1 or more"), value.span());
+                1.0
+            }
+        }
+    }
+
     fn read(&mut self, text: &str) -> Option<Costs> {
         let table = match DeTable::parse(text) {
             Ok(table) => table.into_inner(),
@@ -162,8 +199,7 @@ impl Reader {
             }
         };
         const KEYS: [&str; 3] = ["machine", "exchange", "types"];
-        let mut costs =
-            Costs { machine: String::new(), types: BTreeMap::new(), exchange: Price::default() };
+        let mut costs = Costs { exchange: Price::default(), ..Costs::empty() };
         let mut has = [false; 2];
         for (key, value) in &table {
             let name = key.get_ref().as_ref();
@@ -180,7 +216,11 @@ impl Reader {
                                 costs.exchange.neighbour = self.time("synchronisation", value);
                                 has[1] = true;
                             }
-                            other => self.unknown(other, key.span(), &["line", "synchronisation"]),
+                            "crowding" => costs.crowding = self.ratio("crowding", value),
+                            other => {
+                                let known = ["line", "synchronisation", "crowding"];
+                                self.unknown(other, key.span(), &known);
+                            }
                         }
                     }
                 }
@@ -247,6 +287,13 @@ pub fn known(plan: &Plan, cache: Option<&Path>, anew: bool) -> (Costs, bool) {
             (all, true)
         }
     }
+}
+
+/// Costs that were measured before, where they are of this machine and know all types of the plan.
+pub fn kept(plan: &Plan) -> Option<Costs> {
+    let text = std::fs::read_to_string(cache_path()?).ok()?;
+    let costs = Costs::parse(&text, SourceMap::new().add("costs.toml", text.as_str())).ok()?;
+    (costs.machine == machine() && costs.missing(plan).is_empty()).then_some(costs)
 }
 
 /// Another run may read or write it at the same time: it is whole or not there.
@@ -346,6 +393,49 @@ fn measure_types(plan: &Plan) -> BTreeMap<String, f64> {
     sums.into_iter().map(|(name, (time, count))| (name, scale * time / count as f64)).collect()
 }
 
+/// How many times as long a step takes when all cores take steps of their own: the least of some
+/// readings, because other programs only add.
+fn measure_crowding(plan: &Plan) -> f64 {
+    let cores = std::thread::available_parallelism().map_or(1, |n| n.get());
+    if cores < 2 {
+        return 1.0;
+    }
+    let steps = (5e6 / measure_step(plan).max(1.0)).clamp(4.0, 20_000.0) as u32;
+    let stretch = |state: &mut State<f64>, tally: &mut Tally| {
+        let begin = Instant::now();
+        (0..steps).for_each(|_| engine::step(plan, state, tally, false));
+        begin.elapsed().as_secs_f64()
+    };
+    let mut state = plan.initial.clone();
+    let mut tally = Tally::new(plan, &mut state, true);
+    let (mut alone, mut crowded) = (f64::INFINITY, f64::INFINITY);
+    for _ in 0..3 {
+        alone = alone.min(stretch(&mut state, &mut tally));
+        let begin = std::sync::Barrier::new(cores);
+        let is_over = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            for _ in 1..cores {
+                scope.spawn(|| {
+                    let mut state = plan.initial.clone();
+                    let mut tally = Tally::new(plan, &mut state, true);
+                    stretch(&mut state, &mut tally);
+                    begin.wait();
+                    while !is_over.load(std::sync::atomic::Ordering::Relaxed) {
+                        engine::step(plan, &mut state, &mut tally, false);
+                    }
+                });
+            }
+            begin.wait();
+            for _ in 0..3 {
+                crowded = crowded.min(stretch(&mut state, &mut tally));
+            }
+            is_over.store(true, std::sync::atomic::Ordering::Relaxed);
+        });
+        alone = alone.min(stretch(&mut state, &mut tally));
+    }
+    (crowded / alone).max(1.0)
+}
+
 /// Time of one step of a group, ns.
 fn measure_group(group: &dyn Group<f64>, state: &State<f64>, dt: f64) -> f64 {
     let mut scratch = state.clone();
@@ -380,54 +470,85 @@ fn measure_group(group: &dyn Group<f64>, state: &State<f64>, dt: f64) -> f64 {
 }
 
 /// What two threads pay that hand lines to each other each step: per line, and at all.
+///
+/// As in a step, messages are posted before some work and taken after it, so that only what is not
+/// hidden behind work is paid.
 fn measure_exchange() -> Price {
     const LINES: usize = 64;
-    let numbers = LINE_NUMBERS as usize;
-    let short = there_and_back(numbers);
-    let long = there_and_back(LINES * numbers);
+    let short = beside_work(1);
+    let long = beside_work(LINES);
     let line = ((long - short) / (LINES - 1) as f64).max(0.0);
     Price { line, edge: 0.0, neighbour: (short - line).max(0.0) }
 }
 
-/// Time, ns, for so many numbers to another thread and back: waves go there, flows come back.
-fn there_and_back(numbers: usize) -> f64 {
-    const STEPS: u64 = 200;
+/// Work between two messages: of some twenty components, ns.
+const WORK: f64 = 400.0;
+
+/// What a step takes longer, ns, when each of two threads hands so many line ends to the other, waves
+/// before some work and flows before some more.
+fn beside_work(lines: usize) -> f64 {
+    const STEPS: u64 = 300;
     const STRETCHES: u64 = 12;
-    let (there, back) = (Mailbox::<AtomicU64>::new(numbers), Mailbox::<AtomicU64>::new(numbers));
+    // Of the lines between two parts about half begin in each of them.
+    let numbers = lines * LINE_NUMBERS as usize / 2;
+    let boxes: [[Mailbox<AtomicU64>; 2]; 2] =
+        std::array::from_fn(|_| std::array::from_fn(|_| Mailbox::new(numbers)));
     let stop = AtomicBool::new(false);
-    let pass_on = |values: &mut [f64], from: &Mailbox<AtomicU64>, step: u64| {
-        let mut patience = Patience::new(300, &stop);
-        from.take(
-            step,
-            || patience.wait(),
-            |places| {
-                values.iter_mut().for_each(|value| *value = places.get());
-            },
-        );
-    };
-    let send = |values: &[f64], to: &Mailbox<AtomicU64>, step: u64| {
-        to.post(step, |places| values.iter().for_each(|&value| places.put(value)));
+    let rounds = rounds_for(WORK);
+    let side = |own: usize, values: &mut [f64], state: &mut [f64], step: u64| {
+        for kind in 0..2 {
+            values.copy_from_slice(state);
+            boxes[own][kind].post(step, |places| values.iter().for_each(|&x| places.put(x)));
+            work(rounds);
+            let mut patience = Patience::new(300, &stop);
+            boxes[1 - own][kind].take(
+                step,
+                || patience.wait(),
+                |places| values.iter_mut().for_each(|x| *x = places.get()),
+            );
+            state.copy_from_slice(values);
+        }
     };
     std::thread::scope(|scope| {
         scope.spawn(|| {
-            let mut values = vec![0.0; numbers];
-            for step in 1..=STRETCHES * STEPS {
-                pass_on(&mut values, &there, step);
-                send(&values, &back, step);
-            }
+            let (mut values, mut state) = (vec![0.0; numbers], vec![0.0; numbers]);
+            (1..=STRETCHES * STEPS).for_each(|step| side(1, &mut values, &mut state, step));
         });
-        let mut values = vec![1.0; numbers];
-        let mut least = f64::INFINITY;
+        let (mut values, mut state) = (vec![1.0; numbers], vec![1.0; numbers]);
+        let (mut least, mut least_alone) = (f64::INFINITY, f64::INFINITY);
+        let each = 1e9 / STEPS as f64;
         for stretch in 0..STRETCHES {
             let begin = Instant::now();
             for step in stretch * STEPS + 1..=(stretch + 1) * STEPS {
-                send(&values, &there, step);
-                pass_on(&mut values, &back, step);
+                side(0, &mut values, &mut state, step);
             }
-            least = least.min(begin.elapsed().as_secs_f64() * 1e9 / STEPS as f64);
+            least = least.min(begin.elapsed().as_secs_f64() * each);
+            let begin = Instant::now();
+            (0..2 * STEPS).for_each(|_| work(rounds));
+            least_alone = least_alone.min(begin.elapsed().as_secs_f64() * each);
         }
-        least
+        (least - least_alone).max(0.0)
     })
+}
+
+/// Something that takes its time and touches no memory.
+fn work(rounds: u32) {
+    let mut x = 1.0_f64;
+    for _ in 0..rounds {
+        x = std::hint::black_box(x * 0.999_999);
+    }
+}
+
+/// So many rounds take about that long, ns.
+fn rounds_for(nanoseconds: f64) -> u32 {
+    const MANY: u32 = 10_000;
+    let mut least = f64::INFINITY;
+    for _ in 0..5 {
+        let begin = Instant::now();
+        work(MANY);
+        least = least.min(begin.elapsed().as_secs_f64() * 1e9);
+    }
+    (nanoseconds * f64::from(MANY) / least.max(1.0)).ceil() as u32
 }
 
 #[cfg(test)]
@@ -447,8 +568,10 @@ mod tests {
             types: [("hydraulic.orifice".to_owned(), 5.25), ("signal.sine".to_owned(), 12.0)]
                 .into(),
             exchange: Price { line: 3.5, edge: 0.0, neighbour: 120.0 },
+            crowding: 1.25,
         };
         let read = read(&costs.render()).unwrap();
+        assert_eq!(read.crowding, 1.25);
         assert_eq!(read.machine, costs.machine);
         assert!(read.types.keys().eq(costs.types.keys()));
         let times = |c: &Costs| -> Vec<f64> {
@@ -463,12 +586,19 @@ mod tests {
     }
 
     #[test]
+    fn typical_costs_come_with_the_program() {
+        assert!(Costs::typical().types.len() > 40);
+        assert!(Costs::typical().of_type("hydraulic.orifice") > 0.0);
+    }
+
+    #[test]
     fn costs_without_sense_are_refused_with_their_place() {
         for (text, part) in [
             ("types = 3", "not what belongs here"),
             ("[types]\n\"a.b\" = \"3 mm\"\n", "costs.toml:2"),
             ("[types]\n\"a.b\" = 3\n", "no time"),
             ("[types]\n\"a.b\" = \"-3 ns\"\n", "no time"),
+            ("[exchange]\ncrowding = 0.5\n", "no number of 1 or more"),
             ("[exchange]\nlines = \"1 ns\"\n", "did you mean `line`"),
             ("[typs]", "typs"),
             ("", "`synchronisation`"),

@@ -643,7 +643,7 @@ impl Partition {
     }
 }
 
-pub(crate) fn in_order(plan: &Plan, parts: usize, ties: &[Tie]) -> Partition {
+fn in_order(plan: &Plan, parts: usize, ties: &[Tie]) -> Partition {
     let layout = Layout::of(plan);
     let components = plan.component_count();
     let cluster = clusters_of(components, ties);

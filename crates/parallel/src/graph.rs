@@ -189,7 +189,12 @@ pub struct Tasks {
 impl Tasks {
     /// The graph of a plan. What must run in one part is one task, see [`crate::ties`].
     pub fn of(plan: &Plan, costs: &Costs) -> Self {
-        let components = components(plan, costs);
+        Self::weighted(plan, costs, &vec![1.0; plan.initial.bonds.len()])
+    }
+
+    /// The same where line ends count for more or less than one line.
+    pub fn weighted(plan: &Plan, costs: &Costs, weight: &[f64]) -> Self {
+        let components = components(plan, costs, weight);
         let mut ties = Sets::new(components.len());
         let mut first: HashMap<u32, usize> = HashMap::new();
         for (component, cluster) in clusters(plan).into_iter().enumerate() {
@@ -223,7 +228,7 @@ impl Tasks {
 }
 
 /// Work per step of each component, and the lines between them.
-fn components(plan: &Plan, costs: &Costs) -> Graph {
+fn components(plan: &Plan, costs: &Costs, weight: &[f64]) -> Graph {
     let entries = &plan.variables.entries;
     let mut work = vec![0.0; entries.len()];
     for rate in &plan.rates {
@@ -237,9 +242,9 @@ fn components(plan: &Plan, costs: &Costs) -> Graph {
     }
     let layout = Layout::of(plan);
     let mut edges: Vec<(u32, u32, f64)> = Vec::new();
-    for [c, q, sensors] in &layout.at_bond {
+    for ([c, q, sensors], &weight) in layout.at_bond.iter().zip(weight) {
         if let (Some(&c), Some(&q)) = (c.first(), q.first()) {
-            edges.push((c, q, 1.0));
+            edges.push((c, q, weight));
         }
         if let Some(&seen) = q.first().or(c.first()) {
             edges.extend(sensors.iter().map(|&sensor| (seen, sensor, 1.0)));

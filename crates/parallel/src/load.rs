@@ -40,12 +40,43 @@ pub struct Links {
     pub far: Price,
     /// Which are near.
     pub reach: Reach,
+    /// How parts that work at the same time hold each other up.
+    pub crowd: Crowd,
+}
+
+/// Cores share caches, memory and turbo clocks, and some of them a core of the machine: work takes
+/// longer when all of them are busy.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Crowd {
+    /// So many cores ...
+    pub cores: usize,
+    /// ... take so many times as long when all of them work as one does alone.
+    pub slower: f64,
+}
+
+impl Default for Crowd {
+    /// None.
+    fn default() -> Self {
+        Self { cores: 1, slower: 1.0 }
+    }
+}
+
+impl Crowd {
+    /// How many times as long work takes with so many parts at once: 1 for one, and linearly from
+    /// there.
+    pub fn factor(&self, parts: usize) -> f64 {
+        let busy = parts.min(self.cores).max(1) - 1;
+        match self.cores {
+            0 | 1 => 1.0,
+            cores => 1.0 + (self.slower - 1.0) * busy as f64 / (cores - 1) as f64,
+        }
+    }
 }
 
 impl Links {
     /// The same price between all parts.
     pub fn uniform(price: Price) -> Self {
-        Self { near: price, far: price, reach: Reach::All }
+        Self { near: price, far: price, reach: Reach::All, crowd: Crowd::default() }
     }
 
     /// What part `p` pays for its exchange with `q`.

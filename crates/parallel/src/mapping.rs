@@ -83,20 +83,24 @@ impl Mapping {
         for &part in &partition.part_of {
             components[part as usize] += 1;
         }
-        let shares = (0..parts)
-            .map(|part| Share {
-                components: components[part],
-                time: load.times(part),
-                lines: load.lines_of(part),
-                neighbours: load.neighbours_of(part),
+        let crowd = links.crowd.factor(parts);
+        let shares: Vec<Share> = (0..parts)
+            .map(|part| {
+                let Time { work, exchange } = load.times(part);
+                Share {
+                    components: components[part],
+                    time: Time { work: crowd * work, exchange },
+                    lines: load.lines_of(part),
+                    neighbours: load.neighbours_of(part),
+                }
             })
             .collect();
         Self {
             method,
-            shares,
             cut_lines: load.cut_lines(),
             serial: tasks.components.total_work(),
-            step: load.slowest(),
+            step: shares.iter().map(|share| share.time.total()).fold(0.0, f64::max),
+            shares,
             partition,
         }
     }
@@ -141,11 +145,11 @@ pub fn map(tasks: &Tasks, links: &Links, parts: usize, method: Method, seed: u64
     Mapping::of(tasks, links, partition, method)
 }
 
-/// Parts of a plan whose components all cost alike: for those who have nothing measured, or must
-/// come to the same parts on different machines.
+/// Parts of a plan by what types cost on an ordinary machine: for those who have nothing measured, or
+/// must come to the same parts on different machines.
 pub fn evenly(plan: &Plan, parts: usize) -> Partition {
-    let costs = Costs::alike(plan);
-    map(&Tasks::of(plan, &costs), &costs.links(), parts, Method::Multilevel, 1).partition
+    let costs = Costs::typical();
+    map(&Tasks::of(plan, costs), &costs.links(), parts, Method::Multilevel, 1).partition
 }
 
 /// Parts numbered in the order of their first tasks, where their numbers mean nothing: equal splits

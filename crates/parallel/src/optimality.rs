@@ -3,7 +3,7 @@
 use crate::exhaustive;
 use crate::genetic::{self, Evolution};
 use crate::graph::Graph;
-use crate::load::{Links, Load, Price, Reach, slowest};
+use crate::load::{Crowd, Links, Load, Price, Reach, slowest};
 use crate::multilevel;
 use crate::published;
 use fastrand::Rng;
@@ -30,8 +30,8 @@ fn random_links(rng: &mut Rng) -> Links {
     let near = price(rng);
     match rng.u32(..3) {
         0 => Links::uniform(near),
-        1 => Links { near, far: price(rng), reach: Reach::Chain },
-        _ => Links { near, far: price(rng), reach: Reach::Hosts(2) },
+        1 => Links { near, far: price(rng), reach: Reach::Chain, crowd: Crowd::default() },
+        _ => Links { near, far: price(rng), reach: Reach::Hosts(2), crowd: Crowd::default() },
     }
 }
 

@@ -5,7 +5,7 @@
 //! as the 1.1 ms that one processor of 20 MHz needs for a step (section 5.5.3): 22 000 clock cycles.
 
 use crate::graph::Graph;
-use crate::load::{Links, Price, Reach};
+use crate::load::{Crowd, Links, Price, Reach};
 
 /// Clock cycles of a step on one processor.
 pub const SERIAL_CYCLES: f64 = 22_000.0;
@@ -56,5 +56,6 @@ pub fn transputers() -> Links {
         near: Price { line: 277.0, edge: 432.0, neighbour: 0.0 },
         far: Price { line: 287.0, edge: 532.0, neighbour: 0.0 },
         reach: Reach::Chain,
+        crowd: Crowd::default(),
     }
 }

@@ -6,12 +6,16 @@
 //! split error, the parasitic pressure between the ends of split lines, tells whether that is too
 //! much (section 6.4), beside the internal error, that of all other lines.
 
-use crate::cut::{Cut, in_order};
+use crate::cost::Costs;
+use crate::cut::Cut;
+use crate::graph::Tasks;
+use crate::mapping::{Method, map};
 use crate::parts::Partition;
-use crate::ties::{Layout, Tie, Why, ties_of};
+use crate::ties::{Layout, Tie, Why, clusters_of, ties_of};
 use fluxline_core::declare::Causality;
 use fluxline_core::domain::Domain;
 use fluxline_core::plan::Plan;
+use fluxline_core::state::Bond;
 use fluxline_diagnostics::{Code, Diagnostic, Place};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -103,10 +107,29 @@ pub fn rare_ties(plan: &Plan) -> Vec<Tie> {
 }
 
 impl Partition {
-    /// A plain partition for parts that exchange rarely.
+    /// Parts that exchange rarely: about equal work, cut where volumes are large, since the split
+    /// error falls with the volume. The same on every machine.
     pub fn for_rare_exchange(plan: &Plan, parts: usize) -> Self {
-        in_order(plan, parts, &rare_ties(plan))
+        let costs = Costs::typical();
+        let cluster = clusters_of(plan.component_count(), &rare_ties(plan));
+        let mut groups: BTreeMap<u32, Vec<usize>> = BTreeMap::new();
+        for (component, &cluster) in cluster.iter().enumerate() {
+            groups.entry(cluster).or_default().push(component);
+        }
+        let groups: Vec<Vec<usize>> = groups.into_values().collect();
+        let tasks = Tasks::weighted(plan, costs, &stiffness(plan)).with_groups(&groups);
+        map(&tasks, &costs.links(), parts, Method::Multilevel, 1).partition
     }
+}
+
+/// How stiff each line end is: its impedance over that of the middle one of all.
+fn stiffness(plan: &Plan) -> Vec<f64> {
+    let impedance = |bond: &Bond<f64>| bond.impedance;
+    let mut all: Vec<f64> = plan.initial.bonds.iter().map(impedance).filter(|&z| z > 0.0).collect();
+    all.sort_by(f64::total_cmp);
+    let middle = all.get(all.len() / 2).copied().unwrap_or(1.0);
+    let of = |bond: &Bond<f64>| (bond.impedance / middle).clamp(0.05, 20.0);
+    plan.initial.bonds.iter().map(of).collect()
 }
 
 impl RareCut {

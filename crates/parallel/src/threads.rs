@@ -1,10 +1,16 @@
 //! The parts of a circuit on threads of one machine, with the bits of a run in one piece.
 //!
 //! Each part steps by itself and hands its neighbours what they need through mailboxes. Where there
-//! are more parts than cores, a thread steps several parts in turn. Now and then all parts stop, look at what they have and tell the first part, which hands rows on to the
-//! recorder and decides how to go on. When anything is wrong in any part (a number that is not
-//! sound, equations without solution, a component that asks to stop), nothing of that stretch
-//! counts: it is repeated in one piece, and so ends as it would have without threads.
+//! are more parts than cores, a thread steps several parts in turn. Now and then all parts stop, look
+//! at what they have and tell the first part, which hands rows on to the recorder and decides how to
+//! go on. When anything is wrong in any part (a number that is not sound, equations without solution,
+//! a component that asks to stop), nothing of that stretch counts: it is repeated in one piece, and
+//! so ends as it would have without threads.
+//!
+//! Threads that have to share their cores with other programs wait for each other's turns in every
+//! step, and can so be many times slower than one thread. So the first steps are taken by one thread,
+//! to know what that takes; when several turn out slower, one goes on with all parts, and several are
+//! tried again later. A part has the same bits on any thread.
 
 use crate::cut::{Cut, figures};
 use crate::exchange::{Kind, Neighbours, Rare, Wire};
@@ -22,6 +28,7 @@ use fluxline_core::variables::Slot;
 use std::collections::BTreeMap;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::{Duration, Instant};
 
 type Box64 = Mailbox<AtomicU64>;
 
@@ -34,6 +41,8 @@ pub struct Manner {
     pub pin: bool,
     /// How often to look for a message before letting others run.
     pub spins: u32,
+    /// Whether one thread goes on with all parts while several are slower.
+    pub gives_way: bool,
 }
 
 impl Manner {
@@ -41,16 +50,34 @@ impl Manner {
     /// cores would wait for each other's turns in every step.
     pub fn of(parts: usize) -> Self {
         let cores = std::thread::available_parallelism().map_or(1, |cores| cores.get());
-        Self { threads: parts.min(cores), pin: is_idle(), spins: 300 }
+        Self { threads: parts.min(cores), pin: is_idle(), spins: 300, gives_way: true }
     }
 }
 
 /// Whether nobody else is at work on this machine. A thread that must stay on a core where others are
 /// gets its turn every few milliseconds, and all parts wait for it.
 fn is_idle() -> bool {
-    let told = std::fs::read_to_string("/proc/loadavg").ok();
-    let load = told.and_then(|text| text.split(' ').next()?.parse::<f64>().ok());
-    load.is_some_and(|load| load < 0.5)
+    busy_elsewhere() == Some(0)
+}
+
+/// How many threads of other programs want a core right now: the least of some looks, as many only
+/// come and go. `None` where the system does not tell.
+pub fn busy_elsewhere() -> Option<usize> {
+    let look = || {
+        // "0.20 0.18 0.12 3/402 1234": three of 402 want a core, this one included.
+        let told = std::fs::read_to_string("/proc/loadavg").ok()?;
+        let running: usize = told.split(' ').nth(3)?.split('/').next()?.parse().ok()?;
+        Some(running.saturating_sub(1))
+    };
+    let mut least = look()?;
+    for _ in 0..4 {
+        if least == 0 {
+            break;
+        }
+        std::thread::sleep(Duration::from_millis(2));
+        least = least.min(look()?);
+    }
+    Some(least)
 }
 
 /// A mailbox, and how to wait for it.
@@ -79,32 +106,36 @@ impl Wire for ThreadWire<'_> {
 /// What the first part decides after a stretch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Decision {
-    GoOn = 1,
-    Stop = 2,
-    Repeat = 3,
+    GoOn = 0,
+    Stop = 1,
+    Repeat = 2,
+    /// One thread goes on with all parts.
+    Together = 3,
 }
 
 /// What parts tell each other between stretches.
 struct Council<'a> {
     /// Some part cannot go on.
     stop: &'a AtomicBool,
-    /// Per part: the number of the last stretch it has finished, times two, plus one when all is well.
+    /// Per part: the number of the last stage it has finished, times two, plus one when all is well.
     votes: Vec<AtomicU64>,
-    /// The number of the last stretch decided on, times four, plus the decision.
+    /// The number of the last stage decided on, times four, plus the decision.
     decision: AtomicU64,
+    /// Steps of the next stage.
+    stage_steps: AtomicU64,
     /// Per part: its columns of the rows of this stretch.
     rows: Vec<Mutex<Vec<f64>>>,
     spins: u32,
 }
 
 impl Council<'_> {
-    fn await_votes(&self, stretch: u64) -> Option<bool> {
+    fn await_votes(&self, stage: u64) -> Option<bool> {
         let mut all_is_well = true;
         for vote in &self.votes {
             let mut patience = Patience::new(self.spins, self.stop);
             let vote = loop {
                 match vote.load(Ordering::Acquire) {
-                    vote if vote >> 1 >= stretch => break vote,
+                    vote if vote >> 1 >= stage => break vote,
                     _ if !patience.wait() => return None,
                     _ => {}
                 }
@@ -114,15 +145,16 @@ impl Council<'_> {
         Some(all_is_well)
     }
 
-    fn await_decision(&self, stretch: u64) -> Option<Decision> {
+    fn await_decision(&self, stage: u64) -> Option<Decision> {
         let mut patience = Patience::new(self.spins, self.stop);
         loop {
             let decision = self.decision.load(Ordering::Acquire);
-            if decision >> 2 >= stretch {
+            if decision >> 2 >= stage {
                 return Some(match decision & 3 {
-                    1 => Decision::GoOn,
-                    2 => Decision::Stop,
-                    _ => Decision::Repeat,
+                    0 => Decision::GoOn,
+                    1 => Decision::Stop,
+                    2 => Decision::Repeat,
+                    _ => Decision::Together,
                 });
             }
             if !patience.wait() {
@@ -161,24 +193,41 @@ struct Worker<'a, 'c, X> {
     council: &'c Council<'c>,
     seats: Vec<Seat<'a, X>>,
     sampling: Sampling,
-    step: u64,
+    at: At,
     steps: u64,
-    stretch: u64,
+}
+
+/// How far the parts are.
+#[derive(Clone, Copy)]
+struct At {
+    step: u64,
+    /// Where the stretch begins that may have to be repeated.
+    begin: u64,
+    /// Number of the last stage. Stretches have one, or several where the pace is watched.
+    stage: u64,
 }
 
 impl<X: Exchange> Worker<'_, '_, X> {
-    /// Steps on to the next look, and votes.
+    /// Where the stretch ends: at the same steps as in one piece.
+    fn stretch_end(&self) -> u64 {
+        (self.at.begin + LOOK_EVERY).min(self.steps)
+    }
+
+    /// Steps on to the end of a stage, and votes.
     fn advance(&mut self) {
-        for seat in &mut self.seats {
-            seat.good.0.copy_from(&seat.state);
-            seat.good.1.copy_from(&seat.tally);
-            seat.rows.clear();
+        if self.at.step == self.at.begin {
+            for seat in &mut self.seats {
+                seat.good.0.copy_from(&seat.state);
+                seat.good.1.copy_from(&seat.tally);
+                seat.rows.clear();
+            }
         }
-        let end = (self.step + LOOK_EVERY).min(self.steps);
-        let mut sample = self.sampling.next(self.step + 1, self.steps);
-        while self.step < end {
+        let stage_steps = self.council.stage_steps.load(Ordering::Relaxed);
+        let end = (self.at.step + stage_steps).min(self.stretch_end());
+        let mut sample = self.sampling.next(self.at.step + 1, self.steps);
+        while self.at.step < end {
             let pause = sample.min(end);
-            while self.step < pause {
+            while self.at.step < pause {
                 // All parts of a thread go through each third together: none waits for another.
                 for seat in &mut self.seats {
                     engine::part_waves(seat.plan, &mut seat.state, &mut seat.neighbours);
@@ -189,94 +238,214 @@ impl<X: Exchange> Worker<'_, '_, X> {
                 for Seat { plan, state, tally, neighbours, .. } in &mut self.seats {
                     engine::part_end(plan, state, tally, neighbours);
                 }
-                self.step += 1;
+                self.at.step += 1;
             }
-            if self.step == sample {
+            if self.at.step == sample {
                 for seat in &mut self.seats {
                     seat.rows.extend(seat.columns.iter().map(|(slot, _)| slot.read(&seat.state)));
                 }
-                sample = self.sampling.next(self.step + 1, self.steps);
+                sample = self.sampling.next(self.at.step + 1, self.steps);
             }
         }
-        self.stretch += 1;
+        self.at.stage += 1;
+        let is_whole = self.at.step == self.stretch_end();
         for seat in &mut self.seats {
-            let is_well = seat.state.faults == Faults::default()
-                && seat.rows.iter().all(|x| x.is_finite())
-                && self.split.is_sound(seat.part, &seat.state);
-            if let Ok(mut rows) = self.council.rows[seat.part].lock() {
-                std::mem::swap(&mut *rows, &mut seat.rows);
+            let mut is_well = true;
+            if is_whole {
+                is_well = seat.state.faults == Faults::default()
+                    && seat.rows.iter().all(|x| x.is_finite())
+                    && self.split.is_sound(seat.part, &seat.state);
+                if let Ok(mut rows) = self.council.rows[seat.part].lock() {
+                    std::mem::swap(&mut *rows, &mut seat.rows);
+                }
             }
             self.council.votes[seat.part]
-                .store(self.stretch << 1 | u64::from(is_well), Ordering::Release);
+                .store(self.at.stage << 1 | u64::from(is_well), Ordering::Release);
+        }
+    }
+
+    /// A new stretch begins where the last one ends.
+    fn turn_over(&mut self) {
+        if self.at.step == self.stretch_end() {
+            self.at.begin = self.at.step;
         }
     }
 
     /// Steps until all is done or decided otherwise.
     fn follow(&mut self) {
-        while self.step < self.steps {
+        while self.at.step < self.steps {
             self.advance();
-            if self.council.await_decision(self.stretch) != Some(Decision::GoOn) {
+            let decision = self.council.await_decision(self.at.stage);
+            self.turn_over();
+            if decision != Some(Decision::GoOn) {
                 return;
             }
         }
     }
 
-    /// The same, for the part that decides.
+    /// The same, for the thread that decides.
     fn lead(
         &mut self,
         plan: &Plan,
         columns: &[Vec<(Slot, usize)>],
         recorder: &mut Recorder,
+        pace: &mut Pace,
         go_on: &mut dyn FnMut(Progress) -> bool,
-    ) -> (Ended, bool) {
+    ) -> Led {
         let time_of = |step: u64| plan.start + step as f64 * plan.step;
         let mut row = vec![0.0; recorder.variables.len() + 1];
-        while self.step < self.steps {
-            let begin = self.step;
+        while self.at.step < self.steps {
+            let (begun, from) = (Instant::now(), self.at.step);
+            self.council.stage_steps.store(pace.stage_steps, Ordering::Relaxed);
             self.advance();
+            let stage = self.at.stage;
             let decide = |decision: Decision| {
-                let word = self.stretch << 2 | decision as u64;
-                self.council.decision.store(word, Ordering::Release);
+                self.council.decision.store(stage << 2 | decision as u64, Ordering::Release);
             };
-            match self.council.await_votes(self.stretch) {
+            match self.council.await_votes(stage) {
                 Some(true) => {}
                 Some(false) => {
                     decide(Decision::Repeat);
-                    return (Ended::Done, true);
+                    return Led::Ended(Ended::Done, true);
                 }
                 // Another part panics; so shall this one, when it is joined.
-                None => return (Ended::Done, false),
+                None => return Led::Ended(Ended::Done, false),
             }
-            let mut taken = 0;
-            let mut sample = self.sampling.next(begin + 1, self.steps);
-            while sample <= self.step {
-                row[0] = time_of(sample);
-                for (rows, columns) in self.council.rows.iter().zip(columns) {
-                    if let Ok(rows) = rows.lock() {
-                        let own = rows[taken * columns.len()..].iter();
-                        own.zip(columns).for_each(|(x, (_, place))| row[*place] = *x);
+            let pauses = pace.judge(self.at.step - from, begun.elapsed());
+            if self.at.step == self.stretch_end() {
+                let mut taken = 0;
+                let mut sample = self.sampling.next(self.at.begin + 1, self.steps);
+                while sample <= self.at.step {
+                    row[0] = time_of(sample);
+                    for (rows, columns) in self.council.rows.iter().zip(columns) {
+                        if let Ok(rows) = rows.lock() {
+                            let own = rows[taken * columns.len()..].iter();
+                            own.zip(columns).for_each(|(x, (_, place))| row[*place] = *x);
+                        }
                     }
+                    recorder.take_row(&row);
+                    taken += 1;
+                    if sample == self.steps {
+                        break;
+                    }
+                    sample = self.sampling.next(sample + 1, self.steps);
                 }
-                recorder.take_row(&row);
-                taken += 1;
-                if sample == self.steps {
-                    break;
+                let time = time_of(self.at.step);
+                let progress = Progress { step: self.at.step, steps: self.steps, time };
+                if recorder.has_failed() {
+                    decide(Decision::Stop);
+                    return Led::Ended(Ended::SinkFailed, false);
                 }
-                sample = self.sampling.next(sample + 1, self.steps);
+                if !go_on(progress) {
+                    decide(Decision::Stop);
+                    return Led::Ended(Ended::Interrupted { time }, false);
+                }
             }
-            let time = time_of(self.step);
-            let progress = Progress { step: self.step, steps: self.steps, time };
-            if recorder.has_failed() {
-                decide(Decision::Stop);
-                return (Ended::SinkFailed, false);
+            // Followers read it after the decision.
+            self.council.stage_steps.store(pace.stage_steps, Ordering::Relaxed);
+            decide(if pauses { Decision::Together } else { Decision::GoOn });
+            self.turn_over();
+            if pauses && self.at.step < self.steps {
+                return Led::Paused;
             }
-            if !go_on(progress) {
-                decide(Decision::Stop);
-                return (Ended::Interrupted { time }, false);
-            }
-            decide(Decision::GoOn);
         }
-        (Ended::Done, false)
+        Led::Ended(Ended::Done, false)
+    }
+}
+
+/// What came of leading.
+enum Led {
+    /// How it ended, and whether the last stretch is to be repeated in one piece.
+    Ended(Ended, bool),
+    /// The parts change hands.
+    Paused,
+}
+
+/// Whether several threads are faster than one, right now.
+struct Pace {
+    /// Several at work, or one with all parts.
+    is_spread: bool,
+    /// Steps until the next look at the clock.
+    stage_steps: u64,
+    /// What a step takes one thread, s.
+    alone: f64,
+    /// Stages since the parts changed hands.
+    stages: u32,
+    /// Stages in a row in which several were slower.
+    slow: u32,
+    /// Steps that one thread still takes before several are tried again; and how often that has
+    /// been in vain.
+    left: u64,
+    in_vain: u32,
+}
+
+impl Pace {
+    /// Stages in which the pace is found out, in steps.
+    const TRIAL: u64 = 8;
+    /// Such stages of one thread in the beginning; the first does not count, because it touches
+    /// everything for the first time.
+    const TRIALS: u64 = 4;
+    /// What threads may be slower before they give way; they are not worth it much earlier.
+    const TOLERATED: f64 = 1.03;
+
+    fn new(manner: &Manner, threads: usize) -> Self {
+        let gives_way = manner.gives_way && threads > 1;
+        Self {
+            is_spread: threads > 1 && !gives_way,
+            stage_steps: if gives_way { Self::TRIAL } else { LOOK_EVERY },
+            alone: f64::INFINITY,
+            stages: 0,
+            slow: 0,
+            left: if gives_way { Self::TRIALS * Self::TRIAL } else { u64::MAX },
+            in_vain: 0,
+        }
+    }
+
+    /// After a stage that took so long: whether the parts are to change hands.
+    fn judge(&mut self, steps: u64, took: Duration) -> bool {
+        let each = took.as_secs_f64() / steps.max(1) as f64;
+        self.stages += 1;
+        if !self.is_spread {
+            if self.left == u64::MAX {
+                return false;
+            }
+            if self.stages > 1 {
+                self.alone = self.alone.min(each);
+            }
+            self.left = self.left.saturating_sub(steps);
+            return self.left == 0;
+        }
+        if self.alone.is_infinite() {
+            return false;
+        }
+        // Threads have to begin first.
+        if self.stages == 1 {
+            return false;
+        }
+        if each > Self::TOLERATED * self.alone {
+            self.slow += 1;
+            self.stage_steps = Self::TRIAL;
+            return self.slow >= 3;
+        }
+        (self.slow, self.stage_steps) = (0, (2 * self.stage_steps).min(LOOK_EVERY));
+        if self.stage_steps == LOOK_EVERY {
+            self.in_vain = 0;
+        }
+        false
+    }
+
+    /// The parts change hands.
+    fn change(&mut self) {
+        (self.stages, self.slow) = (0, 0);
+        if self.is_spread {
+            // Ever longer, so that trying costs little.
+            self.left = (16 * LOOK_EVERY) << self.in_vain.min(8);
+            self.in_vain += 1;
+            (self.stage_steps, self.alone) = (LOOK_EVERY, f64::INFINITY);
+        } else {
+            self.stage_steps = Self::TRIAL;
+        }
+        self.is_spread = !self.is_spread;
     }
 }
 
@@ -459,6 +628,7 @@ fn crew<'a, X: Exchange + Send>(
         stop,
         votes: (0..count).map(|_| AtomicU64::new(0)).collect(),
         decision: AtomicU64::new(0),
+        stage_steps: AtomicU64::new(LOOK_EVERY),
         rows: (0..count).map(|_| Mutex::new(Vec::new())).collect(),
         spins: manner.spins,
     };
@@ -481,43 +651,58 @@ fn crew<'a, X: Exchange + Send>(
             rows: Vec::new(),
         }
     };
+    let mut seats: Vec<Seat<'a, X>> = (0..count).map(seat).collect();
     let threads = manner.threads.clamp(1, count);
-    let worker = |thread: usize| Worker {
-        split,
-        council: &council,
+    let mut pace = Pace::new(&manner, threads);
+    let mut at = At { step: state.step, begin: state.step, stage: 0 };
+    loop {
+        let threads = if pace.is_spread { threads } else { 1 };
+        council.stage_steps.store(pace.stage_steps, Ordering::Relaxed);
+        let mut left = seats.into_iter();
         // Neighbouring parts tend to have neighbouring numbers.
-        seats: (thread * count / threads..(thread + 1) * count / threads).map(seat).collect(),
-        sampling,
-        step: state.step,
-        steps,
-        stretch: 0,
-    };
-    let mut first = worker(0);
-    let others: Vec<Worker<'a, '_, X>> = (1..threads).map(worker).collect();
-    let (ended, repeat, others) = std::thread::scope(|scope| {
-        let threads: Vec<_> = (others.into_iter().enumerate())
-            .map(|(i, mut worker)| {
-                let core = cores.get(i + 1).copied();
-                scope.spawn(move || {
-                    let _alarm = Alarm(worker.council.stop);
-                    if let Some(core) = core {
-                        // Where it is refused, the thread runs wherever there is room.
-                        core_affinity::set_for_current(core);
-                    }
-                    worker.follow();
-                    worker
-                })
+        let mut workers: Vec<Worker<'a, '_, X>> = (0..threads)
+            .map(|thread| Worker {
+                split,
+                council: &council,
+                seats: {
+                    let own = (thread + 1) * count / threads - thread * count / threads;
+                    left.by_ref().take(own).collect()
+                },
+                sampling,
+                at,
+                steps,
             })
             .collect();
-        let _alarm = Alarm(stop);
-        let (ended, repeat) = first.lead(plan, &columns, recorder, go_on);
-        let join = |thread: std::thread::ScopedJoinHandle<'_, _>| match thread.join() {
-            Ok(worker) => worker,
-            Err(panic) => std::panic::resume_unwind(panic),
-        };
-        (ended, repeat, threads.into_iter().map(join).collect::<Vec<Worker<'a, '_, X>>>())
-    });
-    let mut seats = first.seats;
-    seats.extend(others.into_iter().flat_map(|worker| worker.seats));
-    (ended, repeat, seats)
+        let mut first = workers.remove(0);
+        let (led, others) = std::thread::scope(|scope| {
+            let threads: Vec<_> = (workers.into_iter().enumerate())
+                .map(|(i, mut worker)| {
+                    let core = cores.get(i + 1).copied();
+                    scope.spawn(move || {
+                        let _alarm = Alarm(worker.council.stop);
+                        if let Some(core) = core {
+                            // Where it is refused, the thread runs wherever there is room.
+                            core_affinity::set_for_current(core);
+                        }
+                        worker.follow();
+                        worker
+                    })
+                })
+                .collect();
+            let _alarm = Alarm(stop);
+            let led = first.lead(plan, &columns, recorder, &mut pace, go_on);
+            let join = |thread: std::thread::ScopedJoinHandle<'_, _>| match thread.join() {
+                Ok(worker) => worker,
+                Err(panic) => std::panic::resume_unwind(panic),
+            };
+            (led, threads.into_iter().map(join).collect::<Vec<Worker<'a, '_, X>>>())
+        });
+        at = first.at;
+        seats = first.seats;
+        seats.extend(others.into_iter().flat_map(|worker| worker.seats));
+        match led {
+            Led::Ended(ended, repeat) => return (ended, repeat, seats),
+            Led::Paused => pace.change(),
+        }
+    }
 }

@@ -10,6 +10,8 @@ use fluxline_core::start::come_to_rest;
 use fluxline_core::state::State;
 use fluxline_parallel::Partition;
 use fluxline_parallel::cut::Cut;
+use fluxline_parallel::generate::{Blueprint, Family};
+use fluxline_parallel::mapping::evenly;
 use fluxline_parallel::rare::RareCut;
 use fluxline_parallel::threads::{self, Manner};
 use fluxline_parallel::ties::clusters;
@@ -40,7 +42,7 @@ fn in_one_piece(plan: &Plan, steps: u64) -> Left {
 
 fn in_parts(plan: &Plan, partition: &Partition, steps: u64, threads: usize) -> Left {
     let split = Cut::new(plan, partition).unwrap_or_else(|problem| panic!("{problem}"));
-    let manner = Manner { threads, pin: false, spins: 20 };
+    let manner = Manner { threads, pin: false, spins: 20, gives_way: false };
     let mut recorder = recorder(plan, steps);
     let mut state = plan.initial.clone();
     let outcome =
@@ -93,13 +95,22 @@ fn holds(name: &str, plan: &Plan, steps: u64) -> usize {
     cuts
 }
 
-fn examples(folder: &str) -> Vec<PathBuf> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples").join(folder);
-    let mut files: Vec<PathBuf> = std::fs::read_dir(folder)
-        .unwrap()
-        .map(|entry| entry.unwrap().path())
-        .filter(|path| path.extension().is_some_and(|ending| ending == "toml"))
-        .collect();
+/// All circuit files of the examples; those that ask for something of a circuit are none.
+fn examples() -> Vec<PathBuf> {
+    let mut files = Vec::new();
+    let mut folders = vec![Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples")];
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.extension().is_some_and(|ending| ending == "toml")
+                && std::fs::read_to_string(&path).unwrap().contains("[components.")
+            {
+                files.push(path);
+            }
+        }
+    }
     files.sort();
     files
 }
@@ -114,11 +125,35 @@ fn plan_of(path: &Path, registry: &Registry) -> Plan {
 fn every_example_has_the_same_bits_in_2_3_4_and_8_parts() {
     let registry = fluxline_library::registry();
     let mut cuts = 0;
-    for path in examples("").iter().chain(&examples("lumped")) {
-        let plan = plan_of(path, &registry);
+    for path in examples() {
+        let plan = plan_of(&path, &registry);
         cuts += holds(&path.display().to_string(), &plan, 600);
     }
     assert!(cuts > 50, "only {cuts} lines were cut");
+}
+
+#[test]
+fn every_example_and_generated_circuits_have_the_same_bits_on_1_2_3_4_and_8_threads() {
+    let registry = fluxline_library::registry();
+    let files = examples();
+    assert!(files.len() > 15, "{files:?}");
+    let named = |path: &PathBuf| (path.display().to_string(), plan_of(path, &registry));
+    let mut plans: Vec<(String, Plan)> = files.iter().map(named).collect();
+    for (family, size) in
+        [(Family::Fleet, 60), (Family::Fleet, 250), (Family::Network, 60), (Family::Network, 250)]
+    {
+        let plan = Blueprint::new(family, size).build(&registry).plan().unwrap();
+        plans.push((format!("{family:?} of {size}"), plan));
+    }
+    // Past one look at all parts, and not much more: threads that outnumber cores take their time.
+    let steps = 270;
+    for (name, plan) in &plans {
+        let whole = in_one_piece(plan, steps);
+        for threads in [1, 2, 3, 4, 8] {
+            let parts = in_parts(plan, &evenly(plan, threads), steps, threads);
+            same(&format!("{name} on {threads} threads"), &whole, &parts);
+        }
+    }
 }
 
 /// A machine with everything that can go from one part to another: temperature, a sub-circuit with
@@ -185,6 +220,21 @@ fn threads_have_the_bits_of_one_thread() {
     }
 }
 
+/// Eight threads on fewer cores are slower than one, and give way to it again and again.
+#[test]
+fn parts_that_change_hands_have_the_bits_of_one_thread() {
+    let registry = fluxline_library::registry();
+    let plan = mixed(&registry, true);
+    let whole = in_one_piece(&plan, 5000);
+    let split = Cut::new(&plan, &at_random(&plan, 8, 8)).unwrap();
+    let manner = Manner { threads: 8, pin: false, spins: 0, gives_way: true };
+    let mut recorder = recorder(&plan, 5000);
+    let mut state = plan.initial.clone();
+    let outcome =
+        threads::run(&plan, &split, manner, &mut state, 5000, &mut recorder, true, |_| true);
+    same("changing hands", &whole, &Left { outcome, rows: bits(&recorder), state });
+}
+
 #[test]
 fn a_part_that_diverges_ends_all_as_the_whole_would() {
     let registry = fluxline_library::registry();
@@ -221,7 +271,7 @@ fn an_interrupted_run_is_at_a_step_that_all_parts_have_reached() {
     let mut looks = 0;
     let mut recorder = recorder(&plan, 5000);
     let mut state = plan.initial.clone();
-    let manner = Manner { threads: 3, pin: false, spins: 0 };
+    let manner = Manner { threads: 3, pin: false, spins: 0, gives_way: false };
     let outcome =
         threads::run(&plan, &split, manner, &mut state, 5000, &mut recorder, true, |_| {
             looks += 1;
@@ -314,7 +364,7 @@ fn exchange_every_step_over_a_split_line_is_the_delay_line_itself() {
         let rare = RareCut::new(&plan, &partition, 1, factor).unwrap();
         assert_eq!(rare.lines.len(), 1);
         let split = pressures(&plan, |state, steps, recorder| {
-            let manner = Manner { threads: 1, pin: false, spins: 0 };
+            let manner = Manner { threads: 1, pin: false, spins: 0, gives_way: false };
             threads::run_rarely(&plan, &rare, manner, state, steps, recorder, true, |_| true);
         });
         let error = largest_error(&split, &whole);
@@ -340,7 +390,7 @@ fn exchanging_rarely_costs_less_accuracy_than_longer_steps() {
             let rare = RareCut::new(&plan, &partition, every, FILTER).unwrap();
             let mut split_error = 0.0;
             let values = pressures(&plan, |state, steps, recorder| {
-                let manner = Manner { threads, pin: false, spins: 20 };
+                let manner = Manner { threads, pin: false, spins: 20, gives_way: false };
                 let (outcome, error) =
                     threads::run_rarely(&plan, &rare, manner, state, steps, recorder, true, |_| {
                         true

@@ -23,6 +23,7 @@ fn costs(plan: &Plan) -> Costs {
         machine: String::new(),
         types: entries.map(|entry| (entry.declaration.name.to_owned(), 10.0)).collect(),
         exchange: Price { line: 2.0, edge: 0.0, neighbour: 50.0 },
+        crowding: 1.0,
     }
 }
 
@@ -215,7 +216,7 @@ fn ends_alike(name: &str, plan: &Plan, parts: usize, steps: u64) {
     let cut = Cut::new(plan, &partition).unwrap();
     assert!(cut.lines_cut() > 0, "{name} in {parts}");
     let mut state = plan.initial.clone();
-    let manner = Manner { threads: 1, pin: false, spins: 300 };
+    let manner = Manner { threads: 1, pin: false, spins: 300, gives_way: false };
     threads::run(plan, &cut, manner, &mut state, steps, &mut recorder(), true, |_| true);
     let bits = |all: &[f64]| all.iter().map(|x| x.to_bits()).collect::<Vec<u64>>();
     assert!(whole.bonds == state.bonds, "{name} in {parts}: line ends");

@@ -361,7 +361,7 @@ impl<'m> Ensemble<'m> {
         hand_on: &mut dyn FnMut(usize, Outcome),
     ) {
         let threads = self.effort.threads().clamp(1, count.max(1));
-        self.make_code(count, variant);
+        self.prepare(count, variant);
         let batch = self.batch(count, threads);
         let batches = count.div_ceil(batch);
         let next = AtomicUsize::new(0);
@@ -412,8 +412,9 @@ impl<'m> Ensemble<'m> {
         });
     }
 
-    /// Compiles the circuit, when so many runs make it pay.
-    fn make_code(&self, count: usize, variant: &(dyn Fn(usize) -> Variant + Sync)) {
+    /// Compiles the circuit, when so many runs make it pay. Evaluation does it by itself; those who
+    /// hand it few variants at a time tell it how many there will be.
+    pub fn prepare(&self, count: usize, variant: &(dyn Fn(usize) -> Variant + Sync)) {
         let (run, registry) = (&self.circuit.run, self.model.registry());
         let (lanes, steps) = (self.effort.lanes(), self.steps());
         let components = self.circuit.components.len();

@@ -16,4 +16,5 @@ pub mod random;
 pub mod search;
 pub mod sensitivity;
 pub mod sobol;
+pub mod team;
 pub mod vary;

@@ -6,8 +6,10 @@ use fluxline_formats::{Override, load_text};
 use fluxline_study::ensemble::{
     Effort, Ensemble, Evaluation, Model, Outcome, Parameter, ReasonKind, Refused, Variant, Wanted,
 };
+use fluxline_study::team::{self, Helpers, Leader, Shared};
 use fluxline_units::{Dimension, Quantity};
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Mutex, mpsc};
 
 struct Text {
     registry: Registry,
@@ -186,6 +188,106 @@ fn results_do_not_depend_on_lanes_and_threads() {
 
 /// A parameter of the circuit reaches what depends on it; a parameter of a component does not need
 /// the file again.
+/// Helpers that are threads; one of them takes its first parcel with it.
+struct Hands {
+    to: Vec<Mutex<mpsc::Sender<Vec<u64>>>>,
+    from: Vec<Mutex<mpsc::Receiver<Vec<u64>>>>,
+    lost: Vec<AtomicBool>,
+}
+
+impl Helpers for Hands {
+    fn count(&self) -> usize {
+        self.to.len()
+    }
+    fn send(&self, helper: usize, words: &[u64]) {
+        // To one that is gone, as to nobody.
+        let _ = self.to[helper].lock().unwrap().send(words.to_vec());
+    }
+    fn receive(&self, helper: usize) -> Option<Vec<u64>> {
+        self.from[helper].lock().unwrap().try_recv().ok()
+    }
+    fn is_lost(&self, helper: usize) -> bool {
+        self.lost[helper].load(Ordering::Relaxed)
+    }
+}
+
+struct Head {
+    from: Mutex<mpsc::Receiver<Vec<u64>>>,
+    to: Mutex<mpsc::Sender<Vec<u64>>>,
+}
+
+impl Leader for Head {
+    fn receive(&self) -> Vec<u64> {
+        self.from.lock().unwrap().recv().unwrap_or_default()
+    }
+    fn send(&self, words: &[u64]) {
+        let _ = self.to.lock().unwrap().send(words.to_vec());
+    }
+}
+
+/// Evaluates with helpers, the last of which is lost where `loses`.
+fn shared(
+    ensemble: &Ensemble,
+    variants: &[Variant],
+    helpers: usize,
+    loses: bool,
+) -> (Vec<Outcome>, Shared) {
+    let mut hands = Hands { to: vec![], from: vec![], lost: vec![] };
+    let mut heads = Vec::new();
+    for _ in 0..helpers {
+        let ((to, theirs), (back, from)) = (mpsc::channel(), mpsc::channel());
+        hands.to.push(Mutex::new(to));
+        hands.from.push(Mutex::new(from));
+        hands.lost.push(AtomicBool::new(false));
+        heads.push(Head { from: Mutex::new(theirs), to: Mutex::new(back) });
+    }
+    let hands = &hands;
+    std::thread::scope(|scope| {
+        for (helper, head) in heads.into_iter().enumerate() {
+            scope.spawn(move || {
+                if loses && helper + 1 == helpers {
+                    head.receive();
+                    hands.lost[helper].store(true, Ordering::Relaxed);
+                    return;
+                }
+                team::serve(ensemble, &head, variants.len());
+            });
+        }
+        let mut results = Vec::new();
+        let shared = team::evaluate_each(
+            ensemble,
+            hands,
+            variants.len(),
+            &|i| variants[i].clone(),
+            &mut |i, outcome| {
+                assert_eq!(i, results.len(), "in order");
+                results.push(outcome);
+            },
+        );
+        team::dismiss(hands);
+        (results, shared)
+    })
+}
+
+#[test]
+fn results_do_not_depend_on_helpers_nor_on_those_that_are_lost() {
+    let model = Text::new(OSCILLATOR);
+    // Every seventh mass is refused.
+    let mass = |i: usize| if i.is_multiple_of(7) { -1.0 } else { 0.5 + 0.01 * i as f64 };
+    let variants: Vec<Variant> = (0..61).map(|i| vec![mass(i)]).collect();
+    let mut ensemble =
+        ensemble(&model, &[("mass.mass", "kg")], &["max(mass.v)", "final(mass.x)"], &variants[1..]);
+    ensemble.effort = Effort { threads: 1, lanes: 0 };
+    let alone = ensemble.evaluate(&variants);
+    for (helpers, loses) in [(0, false), (1, false), (3, false), (1, true), (3, true)] {
+        let (results, shared) = shared(&ensemble, &variants, helpers, loses);
+        assert_eq!(bits(&results), bits(&alone), "{helpers} helpers, one lost: {loses}");
+        assert_eq!(shared.lost.len(), usize::from(loses));
+        assert_eq!(shared.again > 0, loses);
+        assert!(helpers == 0 || loses || shared.elsewhere > 0);
+    }
+}
+
 #[test]
 fn parameters_of_the_circuit_reach_expressions() {
     let model = Text::new(OSCILLATOR);

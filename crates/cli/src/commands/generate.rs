@@ -1,32 +1,73 @@
-//! `fluxline generate`: writes a large circuit, to measure with.
+//! `fluxline generate`: a large circuit to measure with, written to a file or measured at once.
 
-use super::Console;
+use super::bench::peak_memory;
+use super::{Console, parse_time};
 use crate::args::{FamilyName, Generate};
-use crate::display::count;
+use crate::display::{columns, count, rounded, time};
 use fluxline_diagnostics::{Code, Diagnostic};
 use fluxline_formats::results::{OutputFile, write_problem};
+use fluxline_parallel::cost::{self, Costs};
+use fluxline_parallel::cut::Cut;
 use fluxline_parallel::generate::{Blueprint, Family};
+use fluxline_parallel::graph::Tasks;
+use fluxline_parallel::load::{Links, Price, Reach};
+use fluxline_parallel::mapping::{Mapping, Method, map};
+use fluxline_parallel::predict::{self, Point};
+use fluxline_parallel::threads::Manner;
 use std::io::Write;
+use std::path::Path;
+use std::time::Instant;
+
+/// Files of more components would be larger than what is read.
+const MOST_IN_A_FILE: u32 = 400_000;
+
+/// Numbers of ranks that are predicted.
+const RANKS: [usize; 11] = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1000];
 
 pub(super) fn run(console: &Console, args: &Generate) -> u8 {
-    let path = &args.out;
-    if path.exists() && !args.force && path.as_os_str() != "-" {
-        let message = format!("`{}` is already there", path.display());
-        let problem = Diagnostic::error(Code::CannotWrite, message);
-        return console.fail(problem.help("choose another name, or overwrite it with --force"));
-    }
     let family = match args.family {
         FamilyName::Fleet => Family::Fleet,
         FamilyName::Network => Family::Network,
     };
+    if let Some(path) = &args.out
+        && let Err(problem) = write(console, args, path, family)
+    {
+        return console.fail(problem);
+    }
+    if args.measure
+        && let Err(problem) = measure(console, args, family)
+    {
+        return console.fail(problem);
+    }
+    0
+}
+
+fn write(
+    console: &Console,
+    args: &Generate,
+    path: &Path,
+    family: Family,
+) -> Result<(), Diagnostic> {
+    if args.components > MOST_IN_A_FILE {
+        let message = format!(
+            "a file of {} components would be larger than the 64 MiB that circuit files may have",
+            count(u64::from(args.components))
+        );
+        return Err(Diagnostic::error(Code::CannotWrite, message)
+            .help(format!("ask for {MOST_IN_A_FILE} components at most"))
+            .help("or measure it in memory, without a file: --measure, and no --out"));
+    }
+    if path.exists() && !args.force && path.as_os_str() != "-" {
+        let message = format!("`{}` is already there", path.display());
+        let problem = Diagnostic::error(Code::CannotWrite, message);
+        return Err(problem.help("choose another name, or overwrite it with --force"));
+    }
     let blueprint = Blueprint::new(family, args.components as usize);
     let written = OutputFile::create(path).and_then(|mut file| {
         file.write_all(blueprint.to_toml().as_bytes())?;
         file.finish()
     });
-    if let Err(error) = written {
-        return console.fail(write_problem(path, &error));
-    }
+    written.map_err(|error| write_problem(path, &error))?;
     if path.as_os_str() != "-" {
         console.print(&format!(
             "{} written: {}, {} components with lines\n",
@@ -35,5 +76,90 @@ pub(super) fn run(console: &Console, args: &Generate) -> u8 {
             count(blueprint.size as u64)
         ));
     }
-    0
+    Ok(())
+}
+
+/// Tells what a large circuit takes: what is measured first, what is predicted apart from it.
+fn measure(console: &Console, args: &Generate, family: Family) -> Result<(), Diagnostic> {
+    let nanoseconds = |option: &str, text: &str| Ok(parse_time(option, text)?.max(0.0) * 1e9);
+    let far = Price {
+        line: nanoseconds("--line-time", &args.line_time)?,
+        edge: 0.0,
+        neighbour: nanoseconds("--latency", &args.latency)?,
+    };
+    let registry = fluxline_library::registry();
+    let blueprint = Blueprint::new(family, args.components as usize);
+    let size = blueprint.size as f64;
+    let title = format!("{}, {} components", blueprint.title, count(blueprint.size as u64));
+    let line = |name: &str, seconds: f64, more: &str| {
+        let each = cost_each(seconds, size);
+        console.print(&format!("  {name:<17} {:>10}  {each}{more}\n", time(seconds)));
+    };
+    console.print(&format!("{title}\nMeasured:\n"));
+    let begun = Instant::now();
+    let circuit = blueprint.build(&registry);
+    drop(blueprint);
+    line("built", begun.elapsed().as_secs_f64(), "");
+    let begun = Instant::now();
+    // What is wrong with a circuit of our own is our own fault, and told as it is.
+    let plan = circuit.plan().map_err(|told| {
+        Diagnostic::error(
+            Code::InconsistentParameters,
+            format!("the circuit cannot be planned: {told}"),
+        )
+    })?;
+    drop(circuit);
+    line("planned", begun.elapsed().as_secs_f64(), "");
+    let begun = Instant::now();
+    let costs = Costs::measure(&plan);
+    line("costs measured", begun.elapsed().as_secs_f64(), "");
+    let step = cost::measure_step(&plan) * 1e-9;
+    line("a step, one piece", step, "");
+    let tasks = Tasks::of(&plan, &costs);
+    let cores = std::thread::available_parallelism().map_or(2, |n| n.get().max(2));
+    let mut splits: Vec<(usize, Mapping)> = Vec::new();
+    for parts in [cores, 64] {
+        let begun = Instant::now();
+        let split = map(&tasks, &costs.links(), parts, Method::Multilevel, 1);
+        let cut = format!(", {} lines cut", rounded(split.cut_lines, 6));
+        line(&format!("split into {parts}"), begun.elapsed().as_secs_f64(), &cut);
+        splits.push((parts, split));
+    }
+    let (parts, split) = &splits[0];
+    let begun = Instant::now();
+    let cut = Cut::new(&plan, &split.partition)?;
+    line(&format!("cut into {parts}"), begun.elapsed().as_secs_f64(), "");
+    let (apart, whole) = cost::measure_parts(&plan, &cut, Manner::of(*parts));
+    let gain = format!(", {} × one piece in the same minute", rounded(whole / apart, 3));
+    line(&format!("a step, {parts} threads"), apart * 1e-9, &gain);
+    if let Some(bytes) = peak_memory() {
+        let each = rounded(bytes as f64 / size, 3);
+        let all = rounded(bytes as f64 / (1u64 << 20) as f64, 3);
+        console.print(&format!("  {:<17} {all:>6} MiB  {each} bytes each\n", "memory at most"));
+    }
+    let reach = Reach::Hosts(args.cores_per_host);
+    let links = Links { near: costs.exchange, far, reach, crowd: costs.crowd() };
+    console.print(&format!(
+        "Predicted: a step on {parts} threads {} ({} × one piece)\n\
+         Predicted for ranks, {} on a host, {} between hosts and {} for each line:\n",
+        time(split.step * 1e-9),
+        rounded(split.speed_up(), 3),
+        args.cores_per_host,
+        args.latency,
+        args.line_time
+    ));
+    let curve = predict::curve(&tasks, &links, &RANKS, 1);
+    let row = |point: &Point| {
+        let times = [point.step, point.work, point.exchange].map(|ns| time(ns * 1e-9));
+        let [step, work, exchange] = times;
+        vec![point.parts.to_string(), step, work, exchange, rounded(point.speed_up, 4)]
+    };
+    let head = ["ranks", "step", "work", "exchange", "speed-up"].map(str::to_owned).to_vec();
+    let rows: Vec<Vec<String>> = std::iter::once(head).chain(curve.iter().map(row)).collect();
+    console.print(&columns(&rows, &[false; 5]));
+    Ok(())
+}
+
+fn cost_each(seconds: f64, size: f64) -> String {
+    format!("{} ns each", rounded(seconds * 1e9 / size, 3))
 }

@@ -25,6 +25,9 @@ mod study;
 mod sweep;
 mod validate;
 
+#[cfg(feature = "mpi")]
+pub(crate) use run::{INTERRUPTED, listen};
+
 use crate::args::{Cli, Color, Command};
 use crate::session::Failure;
 use clap::Parser;

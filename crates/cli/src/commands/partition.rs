@@ -205,7 +205,8 @@ fn links(args: &Arguments, costs: &Costs) -> Result<Links, Diagnostic> {
         edge: 0.0,
         neighbour: nanoseconds("--latency", latency)?,
     };
-    Ok(Links { near: costs.exchange, far, reach: Reach::Hosts(args.cores_per_host) })
+    let reach = Reach::Hosts(args.cores_per_host);
+    Ok(Links { near: costs.exchange, far, reach, crowd: costs.crowd() })
 }
 
 fn names(plan: &Plan) -> Vec<&str> {

@@ -63,67 +63,46 @@ fn refuse(console: &Console, args: &Run, failure: &Failure) -> u8 {
 
 #[cfg(not(feature = "mpi"))]
 fn on_ranks(console: &Console, args: &Run) -> u8 {
-    let message = "this build of Fluxline does not know MPI";
-    let problem = Diagnostic::error(Code::UnknownFormat, message)
-        .help("run on threads: --threads auto")
-        .help("or build with `cargo install fluxline --features mpi`, which needs an MPI library");
+    let problem = without_mpi().help("run on threads: --threads auto");
     let failure = Failure { problems: problem.into(), sources: Default::default() };
     refuse(console, args, &failure)
 }
 
-/// Runs on the ranks of an MPI job: all of them do the same, but only the first writes files and
-/// says anything; of those that cannot begin, the first to say why.
+/// What a build says that cannot do what `--mpi` asks for.
+#[cfg(not(feature = "mpi"))]
+pub(super) fn without_mpi() -> Diagnostic {
+    let message = "this build of Fluxline does not know MPI";
+    Diagnostic::error(Code::UnknownFormat, message)
+        .help("build with `cargo install fluxline --features mpi`, which needs an MPI library")
+}
+
+/// Runs on the ranks of an MPI job: only the first writes files and says anything; of those that
+/// cannot begin, the first says why.
 #[cfg(feature = "mpi")]
 fn on_ranks(console: &Console, args: &Run) -> u8 {
-    use fluxline_parallel::mpi::Ranks;
-    let Some(ranks) = Ranks::join().map(Rc::new) else {
-        let problem = Diagnostic::error(Code::UnknownFormat, "MPI cannot be started")
-            .help("start it with mpirun: mpirun -n 4 fluxline run FILE --mpi");
-        let failure = Failure { problems: problem.into(), sources: Default::default() };
-        return refuse(console, args, &failure);
-    };
-    let is_first = ranks.rank() == 0;
-    let mut own = args.clone();
-    if !is_first {
-        (own.csv, own.parquet, own.save_state) = (None, None, None);
-        (own.report, own.plot, own.quiet) = (None, None, true);
-    }
-    // A panic would let the others wait for ever.
-    let work = std::panic::AssertUnwindSafe(|| {
-        let opened = opened(&own, |session| parallel::set_up_ranks(session, &own, &ranks));
-        let code = opened.as_ref().map_or_else(|failure| failure.problems.exit_code(), |_| 0);
-        let codes = ranks.ask_all(u64::from(code));
-        if let Some(first) = codes.iter().position(|&code| code != 0) {
-            if let (Err(failure), true) = (&opened, ranks.rank() == first) {
-                if !is_first {
-                    console.tell(&format!("on MPI rank {first}:\n"));
-                }
-                refuse(console, args, failure);
+    let files = [&args.csv, &args.parquet, &args.save_state, &args.report, &args.plot];
+    crate::ranks::on_all(console, &files, |ranks| {
+        let is_first = ranks.rank() == 0;
+        let mut own = args.clone();
+        if !is_first {
+            (own.csv, own.parquet, own.save_state) = (None, None, None);
+            (own.report, own.plot, own.quiet) = (None, None, true);
+        }
+        let opened = opened(&own, |session| parallel::set_up_ranks(session, &own, ranks));
+        let print = |(session, _): &(Session, _)| parallel::print_of(session);
+        let alike = crate::ranks::agree(console, ranks, opened, print, |failure| {
+            refuse(console, args, failure)
+        });
+        let code = match alike {
+            Ok((session, prepared)) if is_first => simulate(console, args, &session, prepared),
+            Ok((session, prepared)) => {
+                session.run(prepared.chosen, prepared.from, Vec::new(), &mut crate::session::Quiet);
+                0
             }
-            return codes[first] as u8;
-        }
-        let Ok((session, prepared)) = opened else { return 2 };
-        let known = ranks.ask_all(parallel::print_of(session.plan()));
-        if let Some(other) = known.iter().position(|print| *print != known[0]) {
-            if is_first {
-                let message = format!("MPI rank {other} has read another circuit than rank 0");
-                let problem = Diagnostic::error(Code::BadPartition, message)
-                    .help("give all hosts the same files and the same build");
-                let failure = Failure { problems: problem.into(), sources: Default::default() };
-                refuse(console, args, &failure);
-            }
-            return 2;
-        }
-        if is_first {
-            return simulate(console, args, &session, prepared);
-        }
-        session.run(prepared.chosen, prepared.from, Vec::new(), &mut crate::session::Quiet);
-        0
-    });
-    match std::panic::catch_unwind(work) {
-        Ok(code) => code,
-        Err(_) => ranks.abort(1),
-    }
+            Err(code) => code,
+        };
+        code.into()
+    })
 }
 
 fn open(args: &Run) -> Result<Session, Failure> {
@@ -430,11 +409,11 @@ fn plots(console: &Console, session: &Session, completed: &Completed) -> String 
     texts.collect()
 }
 
-pub(super) static INTERRUPTED: AtomicBool = AtomicBool::new(false);
+pub(crate) static INTERRUPTED: AtomicBool = AtomicBool::new(false);
 
 /// The first Ctrl-C ends the run at the next step and keeps what there is; the second ends the
 /// process.
-pub(super) fn listen() {
+pub(crate) fn listen() {
     // Fails only where a handler is already installed.
     let _ = ctrlc::set_handler(|| {
         if INTERRUPTED.swap(true, Ordering::SeqCst) {

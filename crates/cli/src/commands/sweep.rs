@@ -16,6 +16,7 @@ use fluxline_study::ensemble::{
     Effort, Ensemble, Model, Outcome, Parameter, ReasonKind, Refused, Wanted,
 };
 use fluxline_study::journal::{Journal, Table};
+use fluxline_study::team::{self, Helpers, Shared};
 use fluxline_study::vary::Vary;
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::json;
@@ -114,53 +115,139 @@ impl Tally {
     }
 }
 
-pub(super) fn run(console: &Console, args: &Sweep) -> u8 {
-    let design = match design(args) {
-        Ok(design) => design,
-        Err(problem) => return console.fail(problem),
-    };
+/// What is to be run, as far as it can be known before any circuit is built.
+struct Opened {
+    design: Design,
+    session: Session,
+    file: File,
+    wanted: Wanted,
+}
+
+fn opened(args: &Sweep) -> Result<Opened, Failure> {
+    let design = design(args)?;
     let set: Vec<Override> = args.set.iter().map(|text| Override::parse(text)).collect();
     // As it is without variation: what is wrong with the file is told as `run` tells it.
-    let session = match Session::open(&args.file, &set) {
-        Ok(session) => session,
-        Err(failure) => return console.refuse(&failure),
-    };
-    console.report(&session.warnings, &session.sources);
+    let session = Session::open(&args.file, &set)?;
     let record = match args.record.is_empty() {
         true => Vec::new(),
         false => {
             let wanted = Recording { record: args.record.clone(), ..Recording::default() };
             match session.recording(&wanted) {
                 Ok(chosen) => chosen.variables.into_iter().map(|variable| variable.name).collect(),
-                Err(problems) => return console.report(&problems, &session.sources),
+                Err(problems) => return Err(Failure { problems, sources: session.sources }),
             }
         }
     };
-    let file = match File::open(&args.file, set) {
-        Ok(file) => file,
-        Err(problem) => return console.fail(problem),
-    };
-    let parameters: Vec<Parameter> = design
-        .vary
-        .iter()
-        .map(|vary| Parameter { name: vary.name.clone(), dimension: vary.dimension })
-        .collect();
+    let file = File::open(&args.file, set)?;
     let wanted = Wanted {
         metrics: args.metric.clone(),
         record,
         samples: args.samples as usize,
         ..Wanted::default()
     };
-    let examples = (0..design.runs.min(64)).map(|run| design.values(run));
-    let ensemble = match Ensemble::new(&file, parameters, wanted, examples) {
-        Ok(ensemble) => ensemble,
-        Err(Refused { problems, sources }) => {
-            return console.refuse(&Failure { problems, sources });
-        }
+    Ok(Opened { design, session, file, wanted })
+}
+
+impl Opened {
+    fn ensemble(&self, args: &Sweep, sharing: usize) -> Result<Ensemble<'_>, Failure> {
+        let parameters = (self.design.vary.iter())
+            .map(|vary| Parameter { name: vary.name.clone(), dimension: vary.dimension })
+            .collect();
+        let examples = (0..self.design.runs.min(64)).map(|run| self.design.values(run));
+        let mut ensemble = Ensemble::new(&self.file, parameters, self.wanted.clone(), examples)
+            .map_err(|Refused { problems, sources }| Failure { problems, sources })?;
+        let threads = match (args.threads, sharing) {
+            (Some(threads), _) => threads as usize,
+            (None, 1) => 0,
+            // Processes of one host share its cores.
+            (None, sharing) => (Effort::default().threads() / sharing).max(1),
+        };
+        ensemble.effort = Effort { threads, lanes: args.lanes.parse().unwrap_or(0) };
+        Ok(ensemble)
+    }
+}
+
+pub(super) fn run(console: &Console, args: &Sweep) -> u8 {
+    if args.mpi {
+        return on_ranks(console, args);
+    }
+    let opened = match opened(args) {
+        Ok(opened) => opened,
+        Err(failure) => return console.refuse(&failure),
     };
-    match sweep(console, args, &design, ensemble) {
-        Ok(code) => code,
-        Err(problem) => console.fail(problem),
+    console.report(&opened.session.warnings, &opened.session.sources);
+    let swept = opened.ensemble(args, 1).map(|ensemble| {
+        sweep(console, args, &opened.design, &ensemble, None)
+            .unwrap_or_else(|problem| console.fail(problem))
+    });
+    swept.unwrap_or_else(|failure| console.refuse(&failure))
+}
+
+#[cfg(not(feature = "mpi"))]
+fn on_ranks(console: &Console, _: &Sweep) -> u8 {
+    console.fail(super::run::without_mpi().help("or leave it to all cores of this machine"))
+}
+
+/// Shares the runs among the ranks of an MPI job: the first deals them out, and writes.
+#[cfg(feature = "mpi")]
+fn on_ranks(console: &Console, args: &Sweep) -> u8 {
+    use crate::ranks::{Done, First, Others, agree, on_all};
+    on_all(console, &[&args.out], |ranks| {
+        let opened = opened(args);
+        let made = match &opened {
+            Ok(opened) => opened.ensemble(args, ranks.on_this_host()),
+            Err(failure) => Err(failure.clone()),
+        };
+        // The design is a part of the identity; where circuits differ, so do variants.
+        let print = |ensemble: &Ensemble| match &opened {
+            Ok(opened) => identity(args, &opened.design, ensemble),
+            Err(_) => 0,
+        };
+        let ensemble = match agree(console, ranks, made, print, |failure| console.refuse(failure)) {
+            Ok(ensemble) => ensemble,
+            Err(code) => return code.into(),
+        };
+        let Ok(Opened { design, session, .. }) = &opened else { return Done::from(2) };
+        if ranks.rank() > 0 {
+            let runs = design.runs.div_ceil(ranks.count() as u64) as usize;
+            watched(&ensemble, || team::serve(&ensemble, &First(ranks), runs));
+            return Done::from(0);
+        }
+        console.report(&session.warnings, &session.sources);
+        let others = Others::of(ranks);
+        let swept = sweep(console, args, design, &ensemble, Some(&others));
+        let code = swept.unwrap_or_else(|problem| console.fail(problem));
+        team::dismiss(&others);
+        Done { code, in_order: others.all_answered() }
+    })
+}
+
+/// Does something that Ctrl-C stops, which nobody would see while waiting for results.
+fn watched<T>(ensemble: &Ensemble, work: impl FnOnce() -> T) -> T {
+    let is_over = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        let is_over = &is_over;
+        scope.spawn(move || {
+            while !is_over.load(Ordering::Relaxed) {
+                if INTERRUPTED.load(Ordering::Relaxed) {
+                    ensemble.stop.store(true, Ordering::Relaxed);
+                }
+                std::thread::park_timeout(Duration::from_millis(50));
+            }
+        });
+        // Also when a lost leader unwinds from here.
+        let over = Over(is_over);
+        let done = work();
+        drop(over);
+        done
+    })
+}
+
+struct Over<'a>(&'a AtomicBool);
+
+impl Drop for Over<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
     }
 }
 
@@ -179,12 +266,9 @@ fn sweep(
     console: &Console,
     args: &Sweep,
     design: &Design,
-    mut ensemble: Ensemble,
+    ensemble: &Ensemble,
+    helpers: Option<&dyn Helpers>,
 ) -> Result<u8, Diagnostic> {
-    ensemble.effort = Effort {
-        threads: args.threads.unwrap_or(0) as usize,
-        lanes: args.lanes.parse().unwrap_or(0),
-    };
     let table = Table {
         parameters: design
             .vary
@@ -200,7 +284,7 @@ fn sweep(
         recorded: ensemble.recorded().iter().map(|variable| variable.name.clone()).collect(),
     };
     let mut tally = Tally::new(table.metrics.len());
-    let identity = identity(args, design, &ensemble);
+    let identity = identity(args, design, ensemble);
     let mut journal = match &args.out {
         None => None,
         Some(path) => {
@@ -215,20 +299,9 @@ fn sweep(
     let begun = Instant::now();
     let progress = Progress::new(args, design.runs, finished);
     let mut failure: Option<io::Error> = None;
-    let is_over = AtomicBool::new(false);
-    std::thread::scope(|scope| {
-        // Whoever waits for results does not see Ctrl-C: somebody else has to.
-        let (is_over, ensemble) = (&is_over, &ensemble);
-        scope.spawn(move || {
-            while !is_over.load(Ordering::Relaxed) {
-                if INTERRUPTED.load(Ordering::Relaxed) {
-                    ensemble.stop.store(true, Ordering::Relaxed);
-                }
-                std::thread::park_timeout(Duration::from_millis(50));
-            }
-        });
+    let shared = watched(ensemble, || {
         let variant = |i: usize| design.values(finished + i as u64);
-        ensemble.evaluate_each(left as usize, &variant, &mut |i, outcome: Outcome| {
+        let mut hand_on = |i: usize, outcome: Outcome| {
             let run = finished + i as u64;
             match &outcome {
                 Ok(evaluation) => tally.add(run, Ok(&evaluation.metrics)),
@@ -242,8 +315,17 @@ fn sweep(
                 ensemble.stop.store(true, Ordering::Relaxed);
             }
             progress.show(&tally, begun);
-        });
-        is_over.store(true, Ordering::Relaxed);
+        };
+        match helpers {
+            None => {
+                ensemble.evaluate_each(left as usize, &variant, &mut hand_on);
+                None
+            }
+            Some(helpers) => {
+                let left = left as usize;
+                Some(team::evaluate_each(ensemble, helpers, left, &variant, &mut hand_on))
+            }
+        }
     });
     progress.finish();
     let seconds = begun.elapsed().as_secs_f64();
@@ -266,6 +348,7 @@ fn sweep(
         tally: &tally,
         effort: ensemble.effort,
         own_code: ensemble.has_own_code(),
+        shared: shared.as_ref().zip(helpers.map(|helpers| helpers.count() + 1)),
         seconds,
         ran: ran - finished,
         resumed: finished,
@@ -277,7 +360,15 @@ fn sweep(
     }
     if !is_whole {
         let message = format!("interrupted after {} of {} runs", count(ran), count(design.runs));
-        let problem = Diagnostic::error(Code::Interrupted, message);
+        let lost = shared.map(|shared| shared.lost).unwrap_or_default();
+        let problem = match lost.first() {
+            None => Diagnostic::error(Code::Interrupted, message),
+            Some(helper) => {
+                let rank = format!("MPI rank {} is lost; {message}", helper + 1);
+                Diagnostic::error(Code::RankLost, rank)
+                    .note("the launcher ends a job when one of its processes is lost, unless it is told to go on: mpirun --enable-recovery")
+            }
+        };
         return Err(match &args.out {
             Some(_) => problem.help("the same command goes on from there"),
             None => problem.help("with `--out FILE` the same command could go on from there"),
@@ -361,6 +452,8 @@ struct Summary<'a> {
     tally: &'a Tally,
     effort: Effort,
     own_code: bool,
+    /// What came of sharing runs among so many processes.
+    shared: Option<(&'a Shared, usize)>,
     seconds: f64,
     /// Runs of this time, without those of an earlier attempt.
     ran: u64,
@@ -417,6 +510,10 @@ impl Summary<'_> {
             "lanes": self.effort.lanes(),
             "fused": self.own_code,
             "instructions": self.effort.instructions(),
+            "ranks": self.shared.map_or(1, |(_, ranks)| ranks),
+            "lost_ranks": self.shared.map_or(Vec::new(), |(shared, _)| {
+                shared.lost.iter().map(|helper| helper + 1).collect::<Vec<usize>>()
+            }),
             "peak_memory_bytes": peak_memory(),
             "metrics": metrics,
             "files": self.files.iter().map(|path| path.display().to_string()).collect::<Vec<_>>(),
@@ -455,6 +552,16 @@ impl Summary<'_> {
                 counted(self.effort.threads() as u64, "thread")
             ),
         );
+        if let Some((shared, ranks)) = self.shared {
+            let elsewhere = count(shared.elsewhere as u64);
+            line("shared", format!("{ranks} MPI ranks, {elsewhere} runs by others than the first"));
+            if !shared.lost.is_empty() {
+                let lost: Vec<String> =
+                    shared.lost.iter().map(|helper| (helper + 1).to_string()).collect();
+                let again = counted(shared.again as u64, "run");
+                line("lost", format!("rank {}; {again} done again by others", lost.join(", ")));
+            }
+        }
         for ((kind, number), (run, message)) in self.tally.failed.iter().zip(&self.tally.examples) {
             let word = kind.word().replace('_', " ");
             line("failed", format!("{} {word}; run {run}: {message}", count(*number)));

@@ -145,5 +145,5 @@ fn equal_costs(plan: &Plan) -> Costs {
             types.insert(entry.declaration.name.to_owned(), each);
         }
     }
-    Costs { machine: String::new(), types, exchange: Price::default() }
+    Costs { machine: String::new(), types, exchange: Price::default(), crowding: 1.0 }
 }

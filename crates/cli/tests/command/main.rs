@@ -8,6 +8,8 @@ mod hopsan;
 mod parallel;
 mod partition;
 mod plots;
+#[cfg(target_os = "linux")]
+mod ranks;
 mod response;
 mod results;
 mod solvers;

@@ -1,9 +1,10 @@
 //! Circuits in parts: the same results on any number of threads and ranks.
 
 use crate::bench::{Bench, PUMP};
+use std::path::{Path, PathBuf};
 
 /// Two pumps, each with its load, joined by an orifice between two volumes.
-const PAIR: &str = r#"
+pub const PAIR: &str = r#"
 title = "Two pumps"
 [run]
 stop = "50 ms"
@@ -53,6 +54,26 @@ ends = ["o2.outlet", "t2.port"]
 
 const HALVES: &str = "parts = 2\n[part_of]\np1 = 0\np2 = 1\nv1 = 0\nv2 = 1\nacross = 1\n\
                       o1 = 0\no2 = 1\nt1 = 0\nt2 = 1\n";
+
+/// All circuit files below a folder; those that ask for something of a circuit are none.
+pub fn circuits(folder: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    let mut folders = vec![folder.to_owned()];
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.extension().is_some_and(|ending| ending == "toml")
+                && std::fs::read_to_string(&path).unwrap().contains("[components.")
+            {
+                found.push(path);
+            }
+        }
+    }
+    found.sort();
+    found
+}
 
 fn run(bench: &Bench, name: &str, more: &[&str]) -> crate::bench::Said {
     let (csv, state) = (format!("{name}.csv"), format!("{name}.state"));
@@ -142,71 +163,7 @@ fn a_build_without_mpi_says_so() {
     let said = bench.fluxline(&["run", "pair.toml", "--mpi"]);
     assert_eq!(said.code, 2);
     assert!(said.err.contains("--features mpi"), "{}", said.err);
-    println!(
-        "skipped: MPI is tested by `cargo test -p fluxline --features mpi --test command parallel`"
-    );
-}
-
-#[cfg(feature = "mpi")]
-mod mpi {
-    use super::*;
-    use std::process::{Command, Output};
-
-    /// Starts so many ranks; `None`, visibly, where there is no mpirun.
-    fn mpirun(bench: &Bench, ranks: usize, more: &[&str]) -> Option<Output> {
-        let ranks = ranks.to_string();
-        let started = Command::new("mpirun")
-            .args(["--oversubscribe", "-n", &ranks, env!("CARGO_BIN_EXE_fluxline"), "run"])
-            .args(more)
-            .arg("--mpi")
-            .current_dir(bench.path("."))
-            .env("OMPI_ALLOW_RUN_AS_ROOT", "1")
-            .env("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1")
-            // Ranks that share a core must give way while they wait.
-            .env("OMPI_MCA_mpi_yield_when_idle", "1")
-            .output();
-        match started {
-            Ok(output) => Some(output),
-            Err(error) => {
-                println!("skipped: mpirun cannot be started: {error}");
-                None
-            }
-        }
-    }
-
-    #[test]
-    fn rows_and_states_are_the_same_on_1_2_and_4_ranks() {
-        let bench = Bench::with("pair.toml", PAIR);
-        assert_eq!(run(&bench, "one", &[]).code, 0);
-        let read = |name: &str| std::fs::read(bench.path(name)).unwrap();
-        for ranks in [1, 2, 4] {
-            let more = ["pair.toml", "--csv", "r.csv", "--save-state", "r.state"];
-            let Some(output) = mpirun(&bench, ranks, &more) else { return };
-            assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-            assert!(read("r.csv") == read("one.csv"), "{ranks} ranks");
-            assert!(read("r.state") == read("one.state"), "{ranks} ranks");
-        }
-    }
-
-    #[test]
-    fn a_rank_that_cannot_read_its_circuit_ends_all_with_one_message() {
-        let bench = Bench::with("pair.toml", PAIR);
-        // Each rank reads the file of its own number; the second one is not there.
-        let script = "exec \"$0\" run c$OMPI_COMM_WORLD_RANK.toml --mpi";
-        bench.write("c0.toml", PAIR);
-        bench.write("c2.toml", PAIR);
-        let started = Command::new("mpirun")
-            .args(["--oversubscribe", "-n", "3", "sh", "-c", script])
-            .arg(env!("CARGO_BIN_EXE_fluxline"))
-            .current_dir(bench.path("."))
-            .env("OMPI_ALLOW_RUN_AS_ROOT", "1")
-            .env("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1")
-            .env("OMPI_MCA_mpi_yield_when_idle", "1")
-            .output();
-        let Ok(output) = started else { return println!("skipped: no mpirun") };
-        let said = String::from_utf8_lossy(&output.stderr);
-        assert!(!output.status.success());
-        assert!(said.contains("on MPI rank 1") && said.contains("c1.toml"), "{said}");
-        assert_eq!(said.matches("error[").count(), 1, "{said}");
-    }
+    let said = bench.fluxline(&["sweep", "pair.toml", "--vary", "v1.volume=1 l, 2 l", "--mpi"]);
+    assert_eq!(said.code, 2);
+    assert!(said.err.contains("--features mpi"), "{}", said.err);
 }

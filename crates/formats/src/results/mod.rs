@@ -12,6 +12,6 @@ mod parquet;
 
 pub use compare::{Comparison, Deviation, compare, name_and_unit, noise_floor};
 pub use csv::{CsvWriter, ResultTable, parse_csv, read_csv};
-pub use output::{OutputFile, read_problem, write_problem};
+pub use output::{OutputFile, read_problem, remove_unfinished, write_problem};
 #[cfg(feature = "parquet")]
 pub use parquet::ParquetWriter;

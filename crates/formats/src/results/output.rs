@@ -39,11 +39,7 @@ impl OutputFile {
             return Err(io::Error::new(io::ErrorKind::IsADirectory, "it is a folder"));
         }
         let is_special = existing.is_ok_and(|found| !found.is_file());
-        let part = (!is_special).then(|| {
-            let mut name = path.as_os_str().to_owned();
-            name.push(".part");
-            PathBuf::from(name)
-        });
+        let part = (!is_special).then(|| part_of(path));
         let file = match &part {
             Some(part) => File::create(part)?,
             None => File::options().write(true).open(path)?,
@@ -108,6 +104,19 @@ impl Drop for OutputFile {
             let _ = fs::remove_file(part);
         }
     }
+}
+
+/// What a file is called until it is finished.
+fn part_of(path: &Path) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(".part");
+    PathBuf::from(name)
+}
+
+/// Clears away what a process that was killed has left of a file.
+pub fn remove_unfinished(path: &Path) {
+    // There may be nothing.
+    let _ = fs::remove_file(part_of(path));
 }
 
 /// An error of the system while writing, for the user.

@@ -4,6 +4,7 @@
 //! rows, figures and the last state. A stretch in which anything goes wrong on any rank is repeated
 //! in one piece by the first rank, and so ends as it would have on one machine.
 
+use super::{Ranks, tag};
 use crate::cut::{Cut, figures};
 use crate::exchange::{Kind, Neighbours, Rare, Wire};
 use crate::rare::RareCut;
@@ -15,74 +16,26 @@ use fluxline_core::recorder::Recorder;
 use fluxline_core::run::{Ended, LOOK_EVERY, Outcome, Progress, record_start, run_on};
 use fluxline_core::state::{Faults, State};
 use fluxline_core::variables::Slot;
-use mpi::collective::SystemOperation;
-use mpi::environment::Universe;
-use mpi::topology::SimpleCommunicator;
-use mpi::traits::{Communicator, CommunicatorCollectives, Destination, Root, Source};
-
-/// Tags of messages between stretches; those of a step are 0 and 1.
-const ROWS: i32 = 2;
-const STATE: i32 = 3;
-const FIGURES: i32 = 4;
-const ERRORS: i32 = 5;
-
-/// Room for messages that are on their way, bytes.
-const BUFFER: usize = 64 << 20;
-
-/// This process as one of the ranks of a job.
-pub struct Ranks {
-    world: SimpleCommunicator,
-    // Ends MPI when it goes: after everything else.
-    _universe: Universe,
-}
-
-impl Ranks {
-    /// Joins the job; `None` when MPI cannot be started, or has been before.
-    pub fn join() -> Option<Self> {
-        let mut universe = mpi::initialize()?;
-        universe.set_buffer_size(BUFFER);
-        Some(Self { world: universe.world(), _universe: universe })
-    }
-
-    /// The number of this rank, from 0.
-    pub fn rank(&self) -> usize {
-        self.world.rank() as usize
-    }
-
-    /// How many ranks there are.
-    pub fn count(&self) -> usize {
-        self.world.size() as usize
-    }
-
-    /// What every rank says.
-    pub fn ask_all(&self, word: u64) -> Vec<u64> {
-        let mut words = vec![0; self.count()];
-        self.world.all_gather_into(&word, &mut words[..]);
-        words
-    }
-
-    /// Ends all ranks at once, as nothing else will.
-    pub fn abort(&self, code: u8) -> ! {
-        self.world.abort(i32::from(code))
-    }
-}
-
 /// The way to or from a rank.
 struct MpiWire<'a> {
-    world: &'a SimpleCommunicator,
-    rank: i32,
+    ranks: &'a Ranks,
+    rank: usize,
     tag: i32,
 }
 
 impl Wire for MpiWire<'_> {
     fn post(&mut self, _: u64, numbers: &[f64]) {
-        self.world.process_at_rank(self.rank).buffered_send_with_tag(numbers, self.tag);
+        self.ranks.send(self.rank, self.tag, numbers);
     }
     fn take(&mut self, _: u64, numbers: &mut [f64]) {
-        // Messages of a rank with one tag arrive in the order in which they were sent.
-        self.world.process_at_rank(self.rank).receive_into_with_tag(numbers, self.tag);
+        self.ranks.receive_into(self.rank, self.tag, numbers);
     }
 }
+
+/// What the first rank decides after a stretch.
+const GO_ON: u8 = 1;
+const STOP: u8 = 2;
+const REPEAT: u8 = 3;
 
 /// What a run needs on every rank.
 struct Job<'a, 'r> {
@@ -111,7 +64,7 @@ pub fn run(
     let wire = |link: usize, kind: Kind| {
         let link = &split.links[link];
         let other = if link.from == part { link.to } else { link.from };
-        MpiWire { world: &ranks.world, rank: other as i32, tag: kind as i32 }
+        MpiWire { ranks, rank: other, tag: kind as i32 }
     };
     let mut exchange = Neighbours::new(split, part, wire);
     let mut job = Job { ranks, plan, split, steps, recorder, go_on: &mut go_on };
@@ -138,7 +91,7 @@ pub fn run_rarely(
     let part = ranks.rank();
     let wire = |from: usize, to: usize| {
         let other = if from == part { to } else { from };
-        MpiWire { world: &ranks.world, rank: other as i32, tag: Kind::Flows as i32 }
+        MpiWire { ranks, rank: other, tag: Kind::Flows as i32 }
     };
     let mut exchange = Rare::new(rare, part, state, wire);
     let mut job = Job { ranks, plan, split: &rare.split, steps, recorder, go_on: &mut go_on };
@@ -153,7 +106,7 @@ pub fn run_rarely(
         ended = run_on(plan, state, steps, recorder, &mut tally, &mut go_on);
     }
     let mut error = SplitError { worst: None, lines: rare.lines.len() };
-    for three in gather(ranks, &errors, ERRORS).concat().chunks_exact(3) {
+    for three in ranks.gather(&errors, tag::ERRORS).concat().chunks_exact(3) {
         if three[1] > error.worst.as_ref().map_or(0.0, |(worst, _)| worst.value) {
             let component = plan.name(rare.lines[three[0] as usize].component).to_owned();
             let step = begun_at as f64 + three[2] * f64::from(rare.every);
@@ -162,17 +115,6 @@ pub fn run_rarely(
         }
     }
     (Outcome { ended, verdict: Verdict::new(plan, state, &tally) }, error)
-}
-
-/// Numbers of all ranks on the first; nothing on the others.
-fn gather(ranks: &Ranks, own: &[f64], tag: i32) -> Vec<Vec<f64>> {
-    if ranks.rank() > 0 {
-        ranks.world.process_at_rank(0).send_with_tag(own, tag);
-        return Vec::new();
-    }
-    let others = 1..ranks.count() as i32;
-    let receive = |rank| ranks.world.process_at_rank(rank).receive_vec_with_tag::<f64>(tag).0;
-    std::iter::once(own.to_vec()).chain(others.map(receive)).collect()
 }
 
 /// Steps the part of this rank to the end, or until something happens. On the first rank the state
@@ -217,15 +159,13 @@ fn step_all<X: Exchange>(
         let is_well = now.faults == Faults::default()
             && rows.iter().all(|x| x.is_finite())
             && split.is_sound(part, &now);
-        let mut all_are_well = 0u8;
-        ranks.world.all_reduce_into(&u8::from(is_well), &mut all_are_well, SystemOperation::min());
-        if all_are_well == 0 {
-            repeat = true;
-            break;
-        }
-        let all_rows = gather(ranks, &rows, ROWS);
-        let mut decision = 1u8;
-        if part == 0 {
+        // Each tells whether it is well, and its rows.
+        rows.push(f64::from(u8::from(is_well)));
+        let all_rows = ranks.gather(&rows, tag::ROWS);
+        let mut decision = GO_ON;
+        if part == 0 && all_rows.iter().any(|rows| rows.last() != Some(&1.0)) {
+            decision = REPEAT;
+        } else if part == 0 {
             let mut taken = 0;
             let mut sample = sampling.next(begin + 1, steps);
             while sample <= now.step {
@@ -243,13 +183,17 @@ fn step_all<X: Exchange>(
             }
             let time = time_of(now.step);
             if job.recorder.has_failed() {
-                (ended, decision) = (Ended::SinkFailed, 0);
+                (ended, decision) = (Ended::SinkFailed, STOP);
             } else if !(job.go_on)(Progress { step: now.step, steps, time }) {
-                (ended, decision) = (Ended::Interrupted { time }, 0);
+                (ended, decision) = (Ended::Interrupted { time }, STOP);
             }
         }
-        ranks.world.process_at_rank(0).broadcast_into(&mut decision);
-        if decision == 0 {
+        match part {
+            0 => (1..ranks.count()).for_each(|to| ranks.send(to, tag::DECISION, &[decision])),
+            _ => ranks.receive_into(0, tag::DECISION, &mut decision),
+        }
+        repeat = decision == REPEAT;
+        if decision != GO_ON {
             break;
         }
     }
@@ -257,8 +201,8 @@ fn step_all<X: Exchange>(
     restore(exchange, last);
     let mut numbers = Vec::new();
     split.read_own(part, last, |x| numbers.push(x));
-    let all = gather(ranks, &numbers, STATE);
-    let figures_of_all = gather_words(ranks, &last_figures.to_numbers(), FIGURES);
+    let all = ranks.gather(&numbers, tag::STATE);
+    let figures_of_all = ranks.gather(&last_figures.to_numbers(), tag::FIGURES);
     for (part, (numbers, words)) in all.iter().zip(&figures_of_all).enumerate() {
         let mut numbers = numbers.iter().copied();
         split.write_own(part, state, || numbers.next().unwrap_or(f64::NAN));
@@ -270,14 +214,4 @@ fn step_all<X: Exchange>(
     }
     (state.time, state.step) = (last.time, last.step);
     (ended, repeat)
-}
-
-fn gather_words(ranks: &Ranks, own: &[u64], tag: i32) -> Vec<Vec<u64>> {
-    if ranks.rank() > 0 {
-        ranks.world.process_at_rank(0).send_with_tag(own, tag);
-        return Vec::new();
-    }
-    let others = 1..ranks.count() as i32;
-    let receive = |rank| ranks.world.process_at_rank(rank).receive_vec_with_tag::<u64>(tag).0;
-    std::iter::once(own.to_vec()).chain(others.map(receive)).collect()
 }

@@ -1,0 +1,273 @@
+//! The ranks of an MPI job: what they say to each other, and how all of them end when one is lost.
+//!
+//! Nobody waits for a message without an eye on whoever is to send it. The launcher ends a job in
+//! which a process dies, but it gives the others a second only, and their messages may be lost with
+//! them. So a rank that waits looks from time to time whether the processes of its host are still
+//! there, and whether the job is being ended; then it leaves what it is doing, by unwinding, so that
+//! files that are not finished go with it.
+
+mod run;
+
+pub use run::{run, run_rarely};
+
+use mpi::Threading;
+use mpi::datatype::{BufferMut, Equivalence};
+use mpi::environment::Universe;
+use mpi::topology::{Process, SimpleCommunicator};
+use mpi::traits::{Communicator, CommunicatorCollectives, Destination, MatchedReceiveVec, Source};
+use std::ops::Range;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+/// Tags of messages; those of a step are 0 and 1.
+mod tag {
+    pub const ROWS: i32 = 2;
+    pub const STATE: i32 = 3;
+    pub const FIGURES: i32 = 4;
+    pub const ERRORS: i32 = 5;
+    pub const DECISION: i32 = 6;
+    pub const WORD: i32 = 7;
+    pub const WORDS: i32 = 8;
+    pub const POST: i32 = 9;
+}
+
+/// Room for messages that are on their way, bytes.
+const BUFFER: usize = 64 << 20;
+
+/// This process as one of the ranks of a job.
+pub struct Ranks {
+    world: SimpleCommunicator,
+    /// Of each rank: its process, where it runs on this host and can be looked at.
+    processes: Vec<Option<u32>>,
+    /// The job is being ended from outside.
+    stop: &'static AtomicBool,
+    // Ends MPI when it goes: after everything else.
+    _universe: Universe,
+}
+
+/// Why a rank cannot go on; what unwinds from wherever it waited.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Lost {
+    /// The process of this rank is no more.
+    Rank(usize),
+    /// The job is being ended, and the others do not answer any more.
+    Ended,
+}
+
+impl Ranks {
+    /// Joins the job; `None` when MPI cannot be started, or has been before. `stop` tells that
+    /// somebody wants to end it.
+    pub fn join(stop: &'static AtomicBool) -> Option<Self> {
+        // Other threads may be at work, but only this one calls MPI.
+        let (mut universe, _) = mpi::initialize_with_threading(Threading::Funneled)?;
+        universe.set_buffer_size(BUFFER);
+        let world = universe.world();
+        let name = mpi::environment::processor_name().unwrap_or_default();
+        let host = name.bytes().fold(0xcbf2_9ce4_8422_2325u64, |hash, byte| {
+            (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+        });
+        let own = [host, u64::from(std::process::id())];
+        let mut all = vec![0u64; 2 * world.size() as usize];
+        world.all_gather_into(&own[..], &mut all[..]);
+        let process = |two: &[u64]| {
+            let process = u32::try_from(two[1]).ok()?;
+            // Containers of one host need not see each other's processes.
+            (two[0] == host && is_there(process)).then_some(process)
+        };
+        let processes = all.chunks_exact(2).map(process).collect();
+        Some(Self { world, processes, stop, _universe: universe })
+    }
+
+    /// The number of this rank, from 0.
+    pub fn rank(&self) -> usize {
+        self.world.rank() as usize
+    }
+
+    /// How many ranks there are.
+    pub fn count(&self) -> usize {
+        self.world.size() as usize
+    }
+
+    /// How many of them run on this host, itself included.
+    pub fn on_this_host(&self) -> usize {
+        self.processes.iter().flatten().count().max(1)
+    }
+
+    fn at(&self, rank: usize) -> Process<'_> {
+        self.world.process_at_rank(rank as i32)
+    }
+
+    /// What every rank says.
+    pub fn ask_all(&self, word: u64) -> Vec<u64> {
+        if self.rank() > 0 {
+            self.send(0, tag::WORD, &[word]);
+            return self.receive(0, tag::WORDS);
+        }
+        let others = (1..self.count()).map(|rank| self.receive::<u64>(rank, tag::WORD));
+        let words: Vec<u64> = [word].into_iter().chain(others.flatten()).collect();
+        (1..self.count()).for_each(|rank| self.send(rank, tag::WORDS, &words));
+        words
+    }
+
+    /// What the first rank says, on all ranks.
+    pub fn hear_first(&self, word: u64) -> u64 {
+        if self.rank() > 0 {
+            // Others may be gone by now.
+            return self.receive_of(0, tag::WORDS, 0..1).first().copied().unwrap_or(word);
+        }
+        (1..self.count()).for_each(|rank| self.send(rank, tag::WORDS, &[word]));
+        word
+    }
+
+    /// Sends a letter, for [`Self::next_letter`] over there.
+    pub fn send_letter(&self, to: usize, words: &[u64]) {
+        self.send(to, tag::POST, words);
+    }
+
+    /// A letter of a rank, if there is one.
+    pub fn next_letter(&self, from: usize) -> Option<Vec<u64>> {
+        let message = self.at(from).immediate_matched_probe_with_tag(tag::POST)?;
+        Some(message.matched_receive_vec().0)
+    }
+
+    /// Waits for a letter of a rank, whatever becomes of the others.
+    pub fn await_letter(&self, from: usize) -> Vec<u64> {
+        self.receive_of(from, tag::POST, from..from + 1)
+    }
+
+    /// Whether the process of a rank is known to be no more.
+    pub fn is_gone(&self, rank: usize) -> bool {
+        self.processes[rank].is_some_and(|process| !is_there(process))
+    }
+
+    /// Sends without waiting, unless that would take more room than there is.
+    fn send<T: Equivalence>(&self, to: usize, tag: i32, numbers: &[T]) {
+        match std::mem::size_of_val(numbers) < BUFFER / 4 {
+            true => self.at(to).buffered_send_with_tag(numbers, tag),
+            false => self.at(to).send_with_tag(numbers, tag),
+        }
+    }
+
+    /// Waits for a message of any length.
+    fn receive<T: Equivalence>(&self, from: usize, tag: i32) -> Vec<T> {
+        self.receive_of(from, tag, 0..self.count())
+    }
+
+    /// The same as long as some ranks are there.
+    fn receive_of<T: Equivalence>(&self, from: usize, tag: i32, needed: Range<usize>) -> Vec<T> {
+        let from = self.at(from);
+        let mut vigil = Vigil::new(needed);
+        loop {
+            match from.immediate_matched_probe_with_tag(tag) {
+                Some(message) => return message.matched_receive_vec().0,
+                None => vigil.wait(self),
+            }
+        }
+    }
+
+    /// Waits for a message of known length. Those of a rank with one tag come in the order in which
+    /// they were sent.
+    fn receive_into<B: BufferMut + ?Sized>(&self, from: usize, tag: i32, numbers: &mut B) {
+        let from = self.at(from);
+        let mut vigil = Vigil::new(0..self.count());
+        while from.immediate_probe_with_tag(tag).is_none() {
+            vigil.wait(self);
+        }
+        from.receive_into_with_tag(numbers, tag);
+    }
+
+    /// Messages of all ranks on the first; nothing on the others.
+    fn gather<T: Equivalence + Clone>(&self, own: &[T], tag: i32) -> Vec<Vec<T>> {
+        if self.rank() > 0 {
+            self.send(0, tag, own);
+            return Vec::new();
+        }
+        let others = (1..self.count()).map(|rank| self.receive(rank, tag));
+        std::iter::once(own.to_vec()).chain(others).collect()
+    }
+
+    /// Whether it is up to this rank to say what happened: the first one on this host that is still
+    /// there. The others leave it the time to do so.
+    pub fn speaks(&self) -> bool {
+        !(0..self.rank()).any(|rank| self.processes[rank].is_some_and(is_there))
+    }
+
+    /// Leaves a job that cannot be left in order, because that would wait for those who are gone.
+    pub fn leave(&self, code: u8) -> ! {
+        // Who goes before it is said which rank was lost would be taken for that one.
+        let begun = Instant::now();
+        while !self.speaks() && begun.elapsed() < Duration::from_secs(3) {
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        std::process::exit(i32::from(code))
+    }
+
+    /// Ends all ranks at once, as nothing else will.
+    pub fn abort(&self, code: u8) -> ! {
+        self.world.abort(i32::from(code))
+    }
+}
+
+/// Whether a process of this host runs. Where nothing can be known, it does.
+fn is_there(process: u32) -> bool {
+    match std::fs::read_to_string(format!("/proc/{process}/stat")) {
+        // After the name, in brackets that it may contain itself: Z and X are dead.
+        Ok(told) => !told.rsplit_once(')').is_some_and(|(_, rest)| {
+            matches!(rest.trim_start().as_bytes().first(), Some(b'Z' | b'X'))
+        }),
+        Err(_) => !std::path::Path::new("/proc/self/stat").exists(),
+    }
+}
+
+/// Waiting for a message: eagerly at first, then without taking the core from others, and with a
+/// look around.
+struct Vigil {
+    /// Ranks without which it is in vain.
+    needed: Range<usize>,
+    tried: u32,
+    /// Since when it sleeps, and when it last looked around.
+    since: Option<(Instant, Instant)>,
+}
+
+/// Looks for a message before others get the core, and after that before it sleeps.
+const EAGER: u32 = 1000;
+const YIELDS: u32 = 500;
+/// Between looks around.
+const LOOK: Duration = Duration::from_millis(100);
+/// Who is silent for so long while the job is being ended does not answer any more: the launcher
+/// gives processes a second, and files have to be cleared away.
+const SILENCE: Duration = Duration::from_millis(400);
+
+impl Vigil {
+    fn new(needed: Range<usize>) -> Self {
+        Self { needed, tried: 0, since: None }
+    }
+
+    #[inline]
+    fn wait(&mut self, ranks: &Ranks) {
+        self.tried = self.tried.saturating_add(1);
+        match self.tried {
+            0..=EAGER => std::hint::spin_loop(),
+            tried if tried <= EAGER + YIELDS => std::thread::yield_now(),
+            tried => self.sleep(ranks, tried - EAGER - YIELDS),
+        }
+    }
+
+    #[cold]
+    fn sleep(&mut self, ranks: &Ranks, slept: u32) {
+        std::thread::sleep(Duration::from_micros(20 << (slept / 50).min(6)));
+        let now = Instant::now();
+        let (since, looked) = self.since.get_or_insert((now, now));
+        if now - *looked < LOOK {
+            return;
+        }
+        *looked = now;
+        let lost = match self.needed.clone().find(|&rank| ranks.is_gone(rank)) {
+            Some(rank) => Lost::Rank(rank),
+            None if ranks.stop.load(Ordering::Relaxed) && now - *since > SILENCE => Lost::Ended,
+            None => return,
+        };
+        // Not a panic: nothing is printed.
+        std::panic::resume_unwind(Box::new(lost));
+    }
+}
