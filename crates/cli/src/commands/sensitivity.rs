@@ -16,7 +16,7 @@ use fluxline_study::ensemble::{Effort, Ensemble, Outcome, Parameter, Refused, Va
 use fluxline_study::sensitivity::{
     Derivatives, Effect, Index, Screening, Variance, at, derivatives,
 };
-use fluxline_study::vary::{Values, Vary};
+use fluxline_study::vary::{self, Values, Vary};
 use fluxline_units::{Dimension, Unit};
 use serde_json::{Value, json};
 use std::io::Write;
@@ -82,13 +82,25 @@ fn value_of(circuit: &Circuit, name: &str) -> Option<(f64, Dimension)> {
     }
 }
 
+/// The number that `--set` or the file gives to a name of its own, as those under `[parameters]`.
+fn written(file: &File, name: &str) -> Option<(f64, Dimension)> {
+    let set = file.set.iter().rev().find_map(|one| {
+        let (key, value) = one.text().split_once('=')?;
+        (key.trim() == name).then(|| value.trim().to_owned())
+    });
+    let in_file = || fluxline_formats::Document::parse(file.text.as_ref()?).ok()?.get(name);
+    let found = vary::quantity(&set.or_else(in_file)?).ok()?;
+    Some((found.value, found.dimension))
+}
+
 /// A parameter as it was given: a name alone varies around its value in the file.
-fn parse(circuit: &Circuit, text: &str, spread: f64) -> Result<Vary, Diagnostic> {
+fn parse(circuit: &Circuit, file: &File, text: &str, spread: f64) -> Result<Vary, Diagnostic> {
     if text.contains('=') {
         return Vary::parse(text);
     }
     let name = text.trim();
-    let Some((value, dimension)) = value_of(circuit, name) else {
+    let found = value_of(circuit, name).or_else(|| written(file, name));
+    let Some((value, dimension)) = found else {
         let message = format!("the file gives no number for `{name}`");
         return Err(Diagnostic::error(Code::BadVariation, message).help(
             "name a parameter of a component, such as load.mass, or say what values it takes: \"name=1 bar..3 bar\"",
@@ -110,10 +122,11 @@ fn look(
     session: &Session,
     set: Vec<Override>,
 ) -> Result<u8, Refused> {
+    let file = File::open(&args.file, set)?;
     let vary = args
         .parameters
         .iter()
-        .map(|text| parse(&session.circuit, text, SPREAD))
+        .map(|text| parse(&session.circuit, &file, text, SPREAD))
         .collect::<Result<Vec<_>, _>>()?;
     for (i, one) in vary.iter().enumerate() {
         if vary[..i].iter().any(|before| before.name == one.name) {
@@ -123,7 +136,6 @@ fn look(
                 .into());
         }
     }
-    let file = File::open(&args.file, set)?;
     let parameters: Vec<Parameter> = vary
         .iter()
         .map(|one| Parameter { name: one.name.clone(), dimension: one.dimension })
