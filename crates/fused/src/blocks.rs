@@ -16,8 +16,8 @@ pub struct Block {
     pub holds: bool,
     /// The choices, in order.
     pub members: Vec<Node>,
-    /// What must be there before: the mask, and what is not computed inside.
-    pub outside: Vec<Node>,
+    /// For each, what must be there before: the mask, and what is not computed inside.
+    pub outside: Vec<Vec<Node>>,
 }
 
 /// All blocks.
@@ -69,7 +69,8 @@ impl Blocks {
                     true => is_under(node, (mask, holds)),
                     false => is_under(node, (mask, true)) || is_under(node, (mask, false)),
                 };
-                let outside = outside(ops, &members, is_inside);
+                let outside =
+                    members.iter().map(|&member| outside(ops, member, is_inside)).collect();
                 all.of.extend(members.iter().map(|&member| (member, all.blocks.len())));
                 all.blocks.push(Block { mask, holds, members, outside });
             }
@@ -104,13 +105,10 @@ impl Blocks {
     }
 }
 
-/// What choices need that is not computed inside their block.
-fn outside(ops: &[Op], members: &[Node], is_inside: impl Fn(Node) -> bool) -> Vec<Node> {
-    let mut waiting: Vec<Node> = Vec::new();
+/// What a choice needs that is not computed inside its block.
+fn outside(ops: &[Op], member: Node, is_inside: impl Fn(Node) -> bool) -> Vec<Node> {
+    let mut waiting: Vec<Node> = ops[member as usize].sources().collect();
     let mut found: Vec<Node> = Vec::new();
-    for &member in members {
-        waiting.extend(ops[member as usize].sources());
-    }
     let mut seen = HashSet::new();
     while let Some(node) = waiting.pop() {
         if !seen.insert(node) {
@@ -151,9 +149,9 @@ mod tests {
             let blocks = Blocks::new(&ops, &guards, in_lanes, &|_| false);
             let both = blocks.of(5).expect("a block");
             assert_eq!(both.members, [5, 6]);
-            assert_eq!(both.outside, [0, 1, 2]);
+            assert_eq!(both.outside, [[0, 2].to_vec(), [0, 1, 2].to_vec()]);
             let last = blocks.of(10).expect("another");
-            assert_eq!((&last.members[..], &last.outside[..]), (&[10][..], &[0, 1, 2, 7][..]));
+            assert_eq!((&last.members[..], &last.outside[0][..]), (&[10][..], &[0, 1, 2, 7][..]));
         }
     }
 

@@ -6,7 +6,7 @@
 //! the last step only, and what it alone needs is computed only then. What is wanted only where a mask
 //! holds, and costs more than to ask, stands in a block of its own (`blocks`).
 
-use crate::blocks::{Block, Blocks};
+use crate::blocks::Blocks;
 use fluxline_core::guard::Guards;
 use fluxline_core::program::{Array, End, Event, Layout, Part, Program, Unit};
 use fluxline_core::trace::{Function, Node, Op, Tree};
@@ -378,8 +378,10 @@ impl<'a> Writer<'a> {
     /// Writes all that nodes need, and themselves, in the present scope: each as early as its number
     /// allows, after what it is computed from.
     fn need_all(&mut self, nodes: &[Node]) {
-        // What is missing, under the node or the block it belongs to: what it waits for, and who waits.
+        // What is missing, under the node or the first of the block it belongs to: what it waits for,
+        // and who waits. Of a block, only those choices are made that somebody asks for here.
         let mut missing: BTreeMap<Node, (usize, Vec<Node>)> = BTreeMap::new();
+        let mut wanted: HashMap<Node, Vec<Node>> = HashMap::new();
         let mut waiting: Vec<(Node, Option<Node>)> = nodes.iter().map(|&n| (n, None)).collect();
         while let Some((node, user)) = waiting.pop() {
             if self.is_known(node) {
@@ -387,13 +389,18 @@ impl<'a> Writer<'a> {
             }
             let block = self.blocks.of(node).filter(|_| self.in_step);
             let place = block.map_or(node, |block| block.members[0]);
-            let is_new = !missing.contains_key(&place);
             let (_, users) = missing.entry(place).or_default();
             let waits = user.filter(|user| !users.contains(user));
             users.extend(waits);
-            if is_new {
-                match block {
-                    Some(block) => waiting.extend(block.outside.iter().map(|&n| (n, Some(place)))),
+            let wanted = wanted.entry(place).or_default();
+            if !wanted.contains(&node) {
+                wanted.push(node);
+                let at = block.and_then(|block| {
+                    let at = block.members.iter().position(|&member| member == node)?;
+                    block.outside.get(at)
+                });
+                match at {
+                    Some(outside) => waiting.extend(outside.iter().map(|&n| (n, Some(place)))),
                     None => waiting.extend(self.op(node).sources().map(|n| (n, Some(place)))),
                 }
             }
@@ -407,8 +414,12 @@ impl<'a> Writer<'a> {
             .map(|(&n, _)| Reverse(n))
             .collect();
         while let Some(Reverse(node)) = ready.pop() {
-            match self.blocks.of(node).filter(|_| self.in_step).cloned() {
-                Some(block) => self.block(&block),
+            match self.blocks.of(node).filter(|_| self.in_step).map(|b| (b.mask, b.holds)) {
+                Some(question) => {
+                    let mut members = wanted.remove(&node).unwrap_or_default();
+                    members.sort_unstable();
+                    self.block(question, &members);
+                }
                 None => self.define(node),
             }
             let users = missing.get_mut(&node).map(|(_, users)| std::mem::take(users));
@@ -444,17 +455,17 @@ impl<'a> Writer<'a> {
         self.name_in_scope(node);
     }
 
-    /// Writes choices of which one side is computed only where it is taken.
-    fn block(&mut self, block: &Block) {
+    /// Writes choices by a mask of which one side is computed only where it is taken.
+    fn block(&mut self, (mask, holds): (Node, bool), choices: &[Node]) {
         let sides = |select: Node| match self.program.ops[select as usize] {
             Op::Select(_, yes, no) => (yes, no),
             _ => (select, select),
         };
         let members: Vec<(Node, Node, Node)> =
-            block.members.iter().map(|&m| (m, sides(m).0, sides(m).1)).collect();
-        self.declare(&block.members);
-        let (lanes, mask) = (self.style.language == Language::Lanes, self.name(block.mask));
-        let question = match (self.style.language, block.holds) {
+            choices.iter().map(|&m| (m, sides(m).0, sides(m).1)).collect();
+        self.declare(choices);
+        let (lanes, mask) = (self.style.language == Language::Lanes, self.name(mask));
+        let question = match (self.style.language, holds) {
             (Language::Rust, _) => format!("if {mask} {{"),
             (Language::C, _) => format!("if ({mask}) {{"),
             (Language::Lanes, true) => format!("if (ANY_OF({mask})) {{"),
@@ -463,10 +474,8 @@ impl<'a> Writer<'a> {
         self.line(&question);
         self.open();
         // In lanes one side is taken by all or chosen from; in a single run either side is taken.
-        let first: Vec<Node> = members
-            .iter()
-            .map(|&(_, yes, no)| if block.holds || !lanes { yes } else { no })
-            .collect();
+        let first: Vec<Node> =
+            members.iter().map(|&(_, yes, no)| if holds || !lanes { yes } else { no }).collect();
         self.need_all(&first);
         for (&(member, yes, no), &first) in members.iter().zip(&first) {
             let value = match lanes {
@@ -479,10 +488,8 @@ impl<'a> Writer<'a> {
         self.close();
         self.line("} else {");
         self.open();
-        let second: Vec<Node> = members
-            .iter()
-            .map(|&(_, yes, no)| if block.holds || !lanes { no } else { yes })
-            .collect();
+        let second: Vec<Node> =
+            members.iter().map(|&(_, yes, no)| if holds || !lanes { no } else { yes }).collect();
         self.need_all(&second);
         for (&(member, ..), &second) in members.iter().zip(&second) {
             let text = format!("{} = {};", self.name(member), self.name(second));
@@ -490,7 +497,7 @@ impl<'a> Writer<'a> {
         }
         self.close();
         self.line("}");
-        for &member in &block.members {
+        for &member in choices {
             self.name_in_scope(member);
         }
     }
