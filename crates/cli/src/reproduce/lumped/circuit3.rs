@@ -86,13 +86,14 @@ fn figures(extent: &Extent) -> Result<Vec<Figure>, Diagnostics> {
     Ok(all)
 }
 
-/// Levels of ±1.2 to ±4 V, each for a quarter of a second.
+/// Levels of 1.2 to 4 V inwards and seven tenths of that outwards, each for a quarter of a second: the
+/// piston, which moves out more easily, keeps away from the stop that the published model does not have.
 fn levels() -> String {
     let sizes = [4.0, 2.5, 1.2, 3.3];
     let rows: Vec<String> = (0..40)
         .map(|i| {
-            let sign = if i % 2 == 0 { 1.0 } else { -1.0 };
-            format!("[{}, {}]", 0.25 * f64::from(i), sign * sizes[i as usize / 2 % 4])
+            let way = if i % 2 == 0 { 0.7 } else { -1.0 };
+            format!("[{}, {}]", 0.25 * f64::from(i), way * sizes[i as usize / 2 % 4])
         })
         .collect();
     format!("[{}]", rows.join(", "))
