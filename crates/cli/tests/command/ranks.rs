@@ -142,7 +142,7 @@ fn disturbed(programs: &Programs, bench: &Bench, disturb: impl FnOnce(&Child, &s
     // Its name tells its processes from all others.
     let name = format!("pair{}.toml", std::process::id());
     bench.write(&name, PAIR);
-    let more = ["run", &name, "--mpi", "--stop", "100000 s", "--csv", "a.csv", "--every", "1000"];
+    let more = ["run", &name, "--mpi", "--stop", "100000 s", "--csv", "a.csv", "--every", "10"];
     let mut job = mpirun(bench, 3, &[], &programs.fluxline, &more).spawn().unwrap();
     let begun = Instant::now();
     while !bench.exists("a.csv.part") && begun.elapsed() < SECONDS {
