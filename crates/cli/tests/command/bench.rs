@@ -160,6 +160,12 @@ impl Bench {
         self.path(name).exists()
     }
 
+    /// Length of a file, where it is there.
+    #[cfg(unix)]
+    pub fn length(&self, name: &str) -> Option<u64> {
+        Some(std::fs::metadata(self.path(name)).ok()?.len())
+    }
+
     /// Names of all files, sorted.
     pub fn files(&self) -> Vec<String> {
         let entries = std::fs::read_dir(&self.folder).unwrap();

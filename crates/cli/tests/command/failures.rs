@@ -53,11 +53,12 @@ fn ctrl_c_keeps_what_was_computed() {
         ["run", "pump.toml", "--stop", "100000 s", "--csv", "a.csv", "--every", "1000", "--json"];
     let child =
         bench.command(&arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    // Until rows are there: a busy machine takes its time to begin, and to compile what runs long.
     let begun = std::time::Instant::now();
-    while !bench.exists("a.csv.part") && begun.elapsed() < Duration::from_secs(20) {
+    let length = || bench.length("a.csv.part").unwrap_or(0);
+    while length() < 1000 && begun.elapsed() < Duration::from_secs(60) {
         std::thread::sleep(Duration::from_millis(20));
     }
-    std::thread::sleep(Duration::from_millis(300));
     let sent = Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
     assert!(sent.success());
     let output = child.wait_with_output().unwrap();
