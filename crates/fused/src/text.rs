@@ -48,7 +48,7 @@ pub struct Style<'a> {
     pub times: Vec<String>,
     /// That for the number of the step of a moment.
     pub ticks: Vec<String>,
-    /// Numbers of the state that are handed out after every step, into `W`.
+    /// Numbers of the state that code for lanes hands out after every step, into `W`.
     pub seen: &'a [u32],
 }
 
@@ -598,10 +598,7 @@ impl<'a> Writer<'a> {
             self.line(&text);
         }
         for (at, &node) in seen.iter().enumerate() {
-            let text = match self.style.language {
-                Language::Lanes => format!("SET(W, {at}, {});", self.name(node)),
-                _ => format!("W[{at}] = {};", self.name(node)),
-            };
+            let text = format!("SET(W, {at}, {});", self.name(node));
             self.line(&text);
         }
     }

@@ -49,6 +49,32 @@ mod tests {
         }
     }
 
+    /// Who is not called in a step would not have done anything.
+    #[test]
+    fn idle_types_leave_the_state_as_it_is() {
+        fn check<M: fluxline_core::component::Physics>() {
+            assert!(M::IS_IDLE, "{}", M::DECLARATION.name);
+            let mut bench = super::testing::bench::<M>(1e-3, &[]);
+            bench.start();
+            let before = bench.state.clone();
+            bench.step();
+            assert_eq!(bench.state.bonds, before.bonds, "{}", M::DECLARATION.name);
+            assert_eq!(bench.state.signals, before.signals, "{}", M::DECLARATION.name);
+            assert_eq!(bench.state.states, before.states, "{}", M::DECLARATION.name);
+        }
+        check::<super::hydraulic::source::TankC>();
+        check::<super::hydraulic::source::MultiTankC>();
+        check::<super::signal::source::Constant>();
+        check::<super::signal::source::Sink>();
+        check::<super::signal::source::Logger>();
+        check::<super::signal::display::Gauge>();
+        check::<super::signal::display::Lamp>();
+        check::<super::signal::display::Switch>();
+        check::<super::signal::display::Display>();
+        check::<super::signal::display::NumericalInput>();
+        check::<super::aero::recorder::FlightRecorder>();
+    }
+
     #[test]
     fn a_library_type_under_another_name_has_its_names_and_values() {
         let gain = super::types().find(|t| t.declaration.name == "hopsan.SignalGain").unwrap();

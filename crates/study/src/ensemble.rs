@@ -867,9 +867,8 @@ fn classes<'b>(built: impl Iterator<Item = &'b Built>, registry: &Registry) -> V
     for one in built {
         let is_alike = |other: &Built| {
             let ticks = |one: &Built| one.state.as_ref().map_or(0, |state| state.rest_steps);
-            let has_delays = counts_steps(&one.plan);
             one.run == other.run
-                && (ticks(one) == ticks(other) || !has_delays)
+                && (ticks(one) == ticks(other) || !counts_steps(&one.plan))
                 && lanes::are_alike(&one.plan, &other.plan, registry)
         };
         match classes.iter_mut().find(|(first, _)| is_alike(first)) {

@@ -395,6 +395,17 @@ from = "knock.out"
 to = "orifice.area"
 "#;
 
+#[track_caller]
+fn assert_lanes_give_the_bits_of_single_runs(ensemble: &mut Ensemble, variants: &[Variant]) {
+    ensemble.effort = Effort { threads: 1, lanes: 1 };
+    let alone = bits(&ensemble.evaluate(variants));
+    assert!(alone.iter().all(Result::is_ok), "{alone:?}");
+    for (threads, lanes) in [(1, 4), (2, 8)] {
+        ensemble.effort = Effort { threads, lanes };
+        assert_eq!(bits(&ensemble.evaluate(variants)), alone);
+    }
+}
+
 /// Variants come to rest at different times, and lines remember where they were: they still give
 /// the bits of single runs.
 #[test]
@@ -404,13 +415,7 @@ fn variants_that_begin_at_rest_keep_their_bits() {
     let metrics =
         ["max(pump.outlet.pressure)", "initial(pump.outlet.pressure)", "final(orifice.inlet.flow)"];
     let mut ensemble = ensemble(&model, &[("pump.flow", "m^3/s")], &metrics, &variants);
-    ensemble.effort = Effort { threads: 1, lanes: 1 };
-    let alone = bits(&ensemble.evaluate(&variants));
-    assert!(alone.iter().all(Result::is_ok), "{alone:?}");
-    for (threads, lanes) in [(1, 4), (2, 8)] {
-        ensemble.effort = Effort { threads, lanes };
-        assert_eq!(bits(&ensemble.evaluate(&variants)), alone);
-    }
+    assert_lanes_give_the_bits_of_single_runs(&mut ensemble, &variants);
 }
 
 /// A cylinder remembers at fixed places, not by the number of the step: variants that came to rest after
@@ -425,13 +430,7 @@ fn variants_of_a_cylinder_that_begin_at_rest_keep_their_bits() {
     let metrics = ["rms(pressure_difference.out)", "initial(trolley.x)", "final(trolley.x)"];
     let parameters = [("actuator.viscous_friction", "N*s/m"), ("valve.gain_pa", "rad")];
     let mut ensemble = ensemble(&model, &parameters, &metrics, &variants);
-    ensemble.effort = Effort { threads: 1, lanes: 1 };
-    let alone = bits(&ensemble.evaluate(&variants));
-    assert!(alone.iter().all(Result::is_ok), "{alone:?}");
-    for (threads, lanes) in [(1, 4), (2, 8)] {
-        ensemble.effort = Effort { threads, lanes };
-        assert_eq!(bits(&ensemble.evaluate(&variants)), alone);
-    }
+    assert_lanes_give_the_bits_of_single_runs(&mut ensemble, &variants);
 }
 
 /// Variants whose delays have other lengths do not fit side by side and are run by themselves.

@@ -411,6 +411,31 @@ fn plots(console: &Console, session: &Session, completed: &Completed) -> String 
 
 pub(crate) static INTERRUPTED: AtomicBool = AtomicBool::new(false);
 
+/// Does something that Ctrl-C stops: whoever waits for results does not see it, somebody else has to.
+pub(crate) fn watched<T>(stop: &AtomicBool, work: impl FnOnce() -> T) -> T {
+    struct Over<'a>(&'a AtomicBool);
+    impl Drop for Over<'_> {
+        fn drop(&mut self) {
+            self.0.store(true, Ordering::Relaxed);
+        }
+    }
+    let is_over = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        let is_over = &is_over;
+        scope.spawn(move || {
+            while !is_over.load(Ordering::Relaxed) {
+                if INTERRUPTED.load(Ordering::Relaxed) {
+                    stop.store(true, Ordering::Relaxed);
+                }
+                std::thread::park_timeout(Duration::from_millis(50));
+            }
+        });
+        // Also when the work unwinds.
+        let _over = Over(is_over);
+        work()
+    })
+}
+
 /// The first Ctrl-C ends the run at the next step and keeps what there is; the second ends the
 /// process.
 pub(crate) fn listen() {

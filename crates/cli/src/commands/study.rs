@@ -2,7 +2,7 @@
 //! interruption and progress, telling what came of it.
 
 use super::Console;
-use super::run::{INTERRUPTED, listen};
+use super::run::{listen, watched};
 use super::sweep::File;
 use crate::args::Study as Args;
 use crate::display::{Shown, count, counted, number, rounded};
@@ -24,7 +24,6 @@ use fluxline_units::{Quantity, Unit, format_in};
 use indicatif::{ProgressBar, ProgressStyle};
 use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 /// A study that can be begun.
@@ -221,22 +220,7 @@ pub(super) fn follow(
         ));
         bar.tick();
     };
-    let is_over = AtomicBool::new(false);
-    let ended = std::thread::scope(|scope| {
-        // Whoever waits for results does not see Ctrl-C: somebody else has to.
-        let is_over = &is_over;
-        scope.spawn(move || {
-            while !is_over.load(Ordering::Relaxed) {
-                if INTERRUPTED.load(Ordering::Relaxed) {
-                    ensemble.stop.store(true, Ordering::Relaxed);
-                }
-                std::thread::park_timeout(Duration::from_millis(50));
-            }
-        });
-        let ended = search(runs, &mut watch);
-        is_over.store(true, Ordering::Relaxed);
-        ended
-    });
+    let ended = watched(&ensemble.stop, || search(runs, &mut watch));
     if let Some(bar) = bar {
         bar.finish_and_clear();
     }

@@ -2,7 +2,7 @@
 
 use super::Console;
 use super::bench::peak_memory;
-use super::run::{INTERRUPTED, listen};
+use super::run::{listen, watched};
 use crate::args::{DesignName, Sweep};
 use crate::display::{Shown, count, counted, rounded};
 use crate::import;
@@ -22,7 +22,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::json;
 use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 /// The file, read once, with the values that all runs share.
@@ -210,7 +210,7 @@ fn on_ranks(console: &Console, args: &Sweep) -> u8 {
         let Ok(Opened { design, session, .. }) = &opened else { return Done::from(2) };
         if ranks.rank() > 0 {
             let runs = design.runs.div_ceil(ranks.count() as u64) as usize;
-            watched(&ensemble, || team::serve(&ensemble, &First(ranks), runs));
+            watched(&ensemble.stop, || team::serve(&ensemble, &First(ranks), runs));
             return Done::from(0);
         }
         console.report(&session.warnings, &session.sources);
@@ -220,35 +220,6 @@ fn on_ranks(console: &Console, args: &Sweep) -> u8 {
         team::dismiss(&others);
         Done { code, in_order: others.all_answered() }
     })
-}
-
-/// Does something that Ctrl-C stops, which nobody would see while waiting for results.
-fn watched<T>(ensemble: &Ensemble, work: impl FnOnce() -> T) -> T {
-    let is_over = AtomicBool::new(false);
-    std::thread::scope(|scope| {
-        let is_over = &is_over;
-        scope.spawn(move || {
-            while !is_over.load(Ordering::Relaxed) {
-                if INTERRUPTED.load(Ordering::Relaxed) {
-                    ensemble.stop.store(true, Ordering::Relaxed);
-                }
-                std::thread::park_timeout(Duration::from_millis(50));
-            }
-        });
-        // Also when a lost leader unwinds from here.
-        let over = Over(is_over);
-        let done = work();
-        drop(over);
-        done
-    })
-}
-
-struct Over<'a>(&'a AtomicBool);
-
-impl Drop for Over<'_> {
-    fn drop(&mut self) {
-        self.0.store(true, Ordering::Relaxed);
-    }
 }
 
 fn design(args: &Sweep) -> Result<Design, Diagnostic> {
@@ -299,7 +270,7 @@ fn sweep(
     let begun = Instant::now();
     let progress = Progress::new(args, design.runs, finished);
     let mut failure: Option<io::Error> = None;
-    let shared = watched(ensemble, || {
+    let shared = watched(&ensemble.stop, || {
         let variant = |i: usize| design.values(finished + i as u64);
         let mut hand_on = |i: usize, outcome: Outcome| {
             let run = finished + i as u64;
