@@ -285,7 +285,7 @@ impl Report<'_> {
     /// | `rest` | `reached`, `time`, `residual`, `component` of the start at rest |
     /// | `variable_step` | `taken`, `rejected`, `smallest`, `largest`, `above_limit` |
     /// | `solver` | of the lumped view: `method`, `why`, `evaluations`, `jacobians`, `newton_iterations`, `rejected`, `shortest_step`, `longest_step`, `small_volumes`, `inner_iterations`, `oil_in_m3`, `oil_out_m3` |
-    /// | `parallel` | of a run in parts: `parts`, `components` of each, `line_ends_cut`, `exchange_every`, `lines_split`, `split_error`, `threads` or `ranks`, `why` |
+    /// | `parallel` | of a run in parts: `parts`, `components` of each, `line_ends_cut`, `exchange_every`, `lines_split`, `exchanges` of lines and `exchanges_of_every_step`, `split_error`, `threads` or `ranks`, `why` |
     /// | `parasitic_pressure` | worst oil line: `component`, `pascal`, `time` |
     /// | `parasitic_force` | worst spring or shaft: `component`, `newton`, `time` |
     /// | `oil_balance` | `relative`, `error_m3`, `throughput_m3`, `held_m3` |
@@ -494,7 +494,14 @@ fn rarely(error: &SplitError, parallel: &Option<Parallel>) -> Option<String> {
         let size = quantity(worst.value, "Pa");
         format!("{size} in `{}` at t = {}", worst.component, time(*at))
     });
-    Some(format!("{worst} (exchange every {} steps)", count(u64::from(rare.every))))
+    let every = count(u64::from(rare.every));
+    let spared = match rare.is_bounded() {
+        true => {
+            format!(" at most: {} of {} exchanges", count(error.exchanges), count(error.every_step))
+        }
+        false => String::new(),
+    };
+    Some(format!("{worst} (exchange every {every} steps{spared})"))
 }
 
 fn in_parts_json(parallel: &Option<Parallel>, error: Option<&SplitError>) -> Value {
@@ -517,6 +524,8 @@ fn in_parts_json(parallel: &Option<Parallel>, error: Option<&SplitError>) -> Val
                 "line_ends_cut": parts.cut().lines_cut(),
                 "exchange_every": every,
                 "lines_split": split_lines,
+                "exchanges": error.map(|error| error.exchanges),
+                "exchanges_of_every_step": error.map(|error| error.every_step),
                 "split_error": error.and_then(|error| error.worst.as_ref()).map(|(worst, at)| {
                     json!({ "component": worst.component, "pascal": worst.value, "time": at })
                 }),

@@ -93,8 +93,9 @@ impl Costs {
     /// Measures a circuit, and what threads cost.
     pub fn measure(plan: &Plan) -> Self {
         let types = measure_types(plan);
-        let crowding = measure_crowding(plan);
-        Self { machine: machine(), types, exchange: measure_exchange(), crowding }
+        let exchange = measure_exchange();
+        let crowding = measure_crowding(plan, exchange.neighbour);
+        Self { machine: machine(), types, exchange, crowding }
     }
 
     /// Takes over what another measurement of the same machine knows about types.
@@ -321,15 +322,15 @@ pub fn machine() -> String {
     format!("{model}, {cores} cores, fluxline {}{build}", env!("CARGO_PKG_VERSION"))
 }
 
-/// Time of a whole step, ns: the least mean of several stretches.
+/// Time of a whole step, ns.
 pub fn measure_step(plan: &Plan) -> f64 {
-    measure_from(plan, &mut plan.initial.clone(), Duration::from_millis(60))
+    measure_from(plan, &mut plan.initial.clone(), Duration::from_millis(30))
 }
 
 /// Time of a whole step in parts on threads, ns, beside that in one piece over the same steps, so
 /// that a busy machine slows both. The least of several runs each.
 pub fn measure_parts(plan: &Plan, cut: &Cut, manner: Manner) -> (f64, f64) {
-    let steps = (2e8 / measure_step(plan).max(1.0)).clamp(200.0, 2e5) as u64;
+    let steps = (2e8 / measure_step(plan).max(1.0)).clamp(30.0, 2e5) as u64;
     let recorder = || Recorder::new(Vec::new(), Sampling::Every(steps), steps);
     let (mut apart, mut whole) = (f64::INFINITY, f64::INFINITY);
     let each = 1e9 / steps as f64;
@@ -346,32 +347,35 @@ pub fn measure_parts(plan: &Plan, cut: &Cut, manner: Manner) -> (f64, f64) {
     (apart, whole)
 }
 
-/// Steps a state on for about this long.
+/// Steps a state on for about this long, three times from the same beginning: the least of the three
+/// means, because what else a machine does only adds. Steps differ: what is closed and at rest in
+/// some is open and turbulent in others, so that the least of all steps would be too little.
 fn measure_from(plan: &Plan, state: &mut State<f64>, patience: Duration) -> f64 {
-    let mut tally = Tally::new(plan, state, true);
-    let begin = Instant::now();
+    let begin = state.clone();
     let mut least = f64::INFINITY;
-    let mut steps = 1u32;
-    loop {
-        let stretch = Instant::now();
-        for _ in 0..steps {
-            engine::step(plan, state, &mut tally, false);
+    let mut steps = 0u32;
+    for pass in 0..3 {
+        state.copy_from(&begin);
+        let mut tally = Tally::new(plan, state, true);
+        let started = Instant::now();
+        if pass == 0 {
+            while steps < 4 || started.elapsed() < patience {
+                // Looking at the clock is not to count.
+                let more = (steps / 8).clamp(1, 1000);
+                (0..more).for_each(|_| engine::step(plan, state, &mut tally, false));
+                steps += more;
+            }
+        } else {
+            (0..steps).for_each(|_| engine::step(plan, state, &mut tally, false));
         }
-        let spent = stretch.elapsed();
-        least = least.min(spent.as_secs_f64() * 1e9 / f64::from(steps));
-        if begin.elapsed() > patience {
-            return least;
-        }
-        // Long enough that looking at the clock does not count, short enough for many readings.
-        if spent < Duration::from_micros(300) {
-            steps = steps.saturating_mul(2);
-        }
+        least = least.min(started.elapsed().as_secs_f64() * 1e9 / f64::from(steps));
     }
+    least
 }
 
 fn measure_types(plan: &Plan) -> BTreeMap<String, f64> {
     let mut state = plan.initial.clone();
-    let step = measure_from(plan, &mut state, Duration::from_millis(100));
+    let step = measure_from(plan, &mut state, Duration::from_millis(60));
     let mut sums: BTreeMap<String, (f64, usize)> = BTreeMap::new();
     let mut total = 0.0;
     for rate in &plan.rates {
@@ -393,47 +397,53 @@ fn measure_types(plan: &Plan) -> BTreeMap<String, f64> {
     sums.into_iter().map(|(name, (time, count))| (name, scale * time / count as f64)).collect()
 }
 
-/// How many times as long a step takes when all cores take steps of their own: the least of some
-/// readings, because other programs only add.
-fn measure_crowding(plan: &Plan) -> f64 {
+/// How many times as long a step takes when all cores take steps of their own and wait for each
+/// other after each, as parts do: whatever holds one of them up (memory, caches, other programs, the
+/// host of a virtual machine) holds up all. What handing over a number takes is not a part of it.
+fn measure_crowding(plan: &Plan, synchronisation: f64) -> f64 {
     let cores = std::thread::available_parallelism().map_or(1, |n| n.get());
     if cores < 2 {
         return 1.0;
     }
-    let steps = (5e6 / measure_step(plan).max(1.0)).clamp(4.0, 20_000.0) as u32;
-    let stretch = |state: &mut State<f64>, tally: &mut Tally| {
-        let begin = Instant::now();
-        (0..steps).for_each(|_| engine::step(plan, state, tally, false));
-        begin.elapsed().as_secs_f64()
-    };
+    // Long enough for what happens now and then to happen.
+    let steps = (3e7 / measure_step(plan).max(1.0)).clamp(4.0, 50_000.0) as u64;
     let mut state = plan.initial.clone();
     let mut tally = Tally::new(plan, &mut state, true);
     let (mut alone, mut crowded) = (f64::INFINITY, f64::INFINITY);
+    let each = 1e9 / steps as f64;
     for _ in 0..3 {
-        alone = alone.min(stretch(&mut state, &mut tally));
-        let begin = std::sync::Barrier::new(cores);
-        let is_over = AtomicBool::new(false);
+        let begin = Instant::now();
+        (0..steps).for_each(|_| engine::step(plan, &mut state, &mut tally, false));
+        alone = alone.min(begin.elapsed().as_secs_f64() * each);
+        let boxes: Vec<Mailbox<AtomicU64>> = (0..cores).map(|_| Mailbox::new(1)).collect();
+        let stop = AtomicBool::new(false);
+        // In a ring: who is late makes all others wait.
+        let stretch = |core: usize, state: &mut State<f64>, tally: &mut Tally, from: u64| {
+            for n in from + 1..=from + steps {
+                engine::step(plan, state, tally, false);
+                boxes[core].post(n, |places| places.put_all(&[1.0]));
+                let mut patience = Patience::new(300, &stop);
+                let before = &boxes[(core + cores - 1) % cores];
+                before.take(n, || patience.wait(), |places| places.get_all(&mut [0.0]));
+            }
+        };
         std::thread::scope(|scope| {
-            for _ in 1..cores {
-                scope.spawn(|| {
+            for core in 1..cores {
+                let stretch = &stretch;
+                scope.spawn(move || {
                     let mut state = plan.initial.clone();
                     let mut tally = Tally::new(plan, &mut state, true);
-                    stretch(&mut state, &mut tally);
-                    begin.wait();
-                    while !is_over.load(std::sync::atomic::Ordering::Relaxed) {
-                        engine::step(plan, &mut state, &mut tally, false);
-                    }
+                    stretch(core, &mut state, &mut tally, 0);
+                    stretch(core, &mut state, &mut tally, steps);
                 });
             }
-            begin.wait();
-            for _ in 0..3 {
-                crowded = crowded.min(stretch(&mut state, &mut tally));
-            }
-            is_over.store(true, std::sync::atomic::Ordering::Relaxed);
+            stretch(0, &mut state, &mut tally, 0);
+            let begin = Instant::now();
+            stretch(0, &mut state, &mut tally, steps);
+            crowded = crowded.min(begin.elapsed().as_secs_f64() * each);
         });
-        alone = alone.min(stretch(&mut state, &mut tally));
     }
-    (crowded / alone).max(1.0)
+    ((crowded - synchronisation) / alone).max(1.0)
 }
 
 /// Time of one step of a group, ns.
@@ -498,14 +508,10 @@ fn beside_work(lines: usize) -> f64 {
     let side = |own: usize, values: &mut [f64], state: &mut [f64], step: u64| {
         for kind in 0..2 {
             values.copy_from_slice(state);
-            boxes[own][kind].post(step, |places| values.iter().for_each(|&x| places.put(x)));
+            boxes[own][kind].post(step, |places| places.put_all(values));
             work(rounds);
             let mut patience = Patience::new(300, &stop);
-            boxes[1 - own][kind].take(
-                step,
-                || patience.wait(),
-                |places| values.iter_mut().for_each(|x| *x = places.get()),
-            );
+            boxes[1 - own][kind].take(step, || patience.wait(), |places| places.get_all(values));
             state.copy_from_slice(values);
         }
     };

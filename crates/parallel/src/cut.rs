@@ -13,7 +13,7 @@ use fluxline_core::monitor::{Kept, Tally};
 use fluxline_core::plan::Plan;
 use fluxline_core::recorder::Recorder;
 use fluxline_core::settings::Convention;
-use fluxline_core::state::State;
+use fluxline_core::state::{Bond, State};
 use fluxline_core::thermal::Thermal;
 use fluxline_core::variables::{Location, Slot, Variables};
 use fluxline_diagnostics::{Code, Diagnostic, Place};
@@ -86,71 +86,108 @@ impl Message {
 
     /// How many numbers.
     pub fn len(&self) -> usize {
-        let of_bond = match self.heat {
-            None => 6,
-            Some(Heat::OfLine) => 8,
-            Some(Heat::Delivered) => 7,
-        };
-        self.bonds.len() * of_bond + self.signals.len() + self.states.len()
+        self.bonds.len() * self.of_bond() + self.signals.len() + self.states.len()
     }
 
-    /// Takes the numbers out of a state, one by one.
+    /// How many numbers of each line end.
+    fn of_bond(&self) -> usize {
+        match self.heat {
+            None => BOND,
+            Some(Heat::OfLine) => BOND + 2,
+            Some(Heat::Delivered) => BOND + 1,
+        }
+    }
+
+    /// Takes the numbers out of a state; there is room for all of them.
     #[inline]
-    pub fn read(&self, state: &State<f64>, mut put: impl FnMut(f64)) {
-        for &b in &self.bonds {
+    pub fn read(&self, state: &State<f64>, numbers: &mut [f64]) {
+        let (of_bonds, rest) = numbers.split_at_mut(self.bonds.len() * self.of_bond());
+        for (numbers, &b) in of_bonds.chunks_exact_mut(self.of_bond()).zip(&self.bonds) {
             let b = b as usize;
             let bond = &state.bonds[b];
-            put(bond.flow);
-            put(bond.effort);
-            put(bond.wave);
-            put(bond.impedance);
-            put(bond.displacement);
-            put(bond.dry);
+            let (whole, heat) = numbers.split_at_mut(BOND);
+            whole.copy_from_slice(&[
+                bond.flow,
+                bond.effort,
+                bond.wave,
+                bond.impedance,
+                bond.displacement,
+                bond.dry,
+            ]);
             match self.heat {
                 None => {}
                 Some(Heat::OfLine) => {
-                    put(state.line_temperature[b]);
-                    put(state.viscosity[b]);
+                    heat.copy_from_slice(&[state.line_temperature[b], state.viscosity[b]]);
                 }
-                Some(Heat::Delivered) => put(state.delivered_temperature[b]),
+                Some(Heat::Delivered) => heat[0] = state.delivered_temperature[b],
             }
         }
-        self.signals.iter().for_each(|&s| put(state.signals[s as usize]));
-        self.states.iter().for_each(|&s| put(state.states[s as usize]));
+        let (signals, states) = rest.split_at_mut(self.signals.len());
+        for (x, &s) in signals.iter_mut().zip(&self.signals) {
+            *x = state.signals[s as usize];
+        }
+        for (x, &s) in states.iter_mut().zip(&self.states) {
+            *x = state.states[s as usize];
+        }
     }
 
     /// Puts the numbers into a state.
     #[inline]
-    pub fn write(&self, state: &mut State<f64>, mut next: impl FnMut() -> f64) {
-        for &b in &self.bonds {
+    pub fn write(&self, state: &mut State<f64>, numbers: &[f64]) {
+        let (of_bonds, rest) = numbers.split_at(self.bonds.len() * self.of_bond());
+        for (numbers, &b) in of_bonds.chunks_exact(self.of_bond()).zip(&self.bonds) {
             let b = b as usize;
-            let bond = &mut state.bonds[b];
-            bond.flow = next();
-            bond.effort = next();
-            bond.wave = next();
-            bond.impedance = next();
-            bond.displacement = next();
-            bond.dry = next();
+            let (whole, heat) = numbers.split_at(BOND);
+            if let &[flow, effort, wave, impedance, displacement, dry] = whole {
+                state.bonds[b] = Bond { flow, effort, wave, impedance, displacement, dry };
+            }
             match self.heat {
                 None => {}
                 Some(Heat::OfLine) => {
-                    state.line_temperature[b] = next();
-                    state.viscosity[b] = next();
+                    (state.line_temperature[b], state.viscosity[b]) = (heat[0], heat[1]);
                 }
-                Some(Heat::Delivered) => state.delivered_temperature[b] = next(),
+                Some(Heat::Delivered) => state.delivered_temperature[b] = heat[0],
             }
         }
-        self.signals.iter().for_each(|&s| state.signals[s as usize] = next());
-        self.states.iter().for_each(|&s| state.states[s as usize] = next());
+        let (signals, states) = rest.split_at(self.signals.len());
+        for (&x, &s) in signals.iter().zip(&self.signals) {
+            state.signals[s as usize] = x;
+        }
+        for (&x, &s) in states.iter().zip(&self.states) {
+            state.states[s as usize] = x;
+        }
     }
 }
 
+/// Numbers of a line end.
+const BOND: usize = 6;
+
 /// Numbers that a part keeps up, and that count.
+///
+/// Neighbours tend to have neighbouring numbers, so that these are few ranges.
 #[derive(Default)]
 struct Own {
-    bonds: Vec<u32>,
-    signals: Vec<u32>,
+    bonds: Vec<Range<usize>>,
+    signals: Vec<Range<usize>>,
     blocks: Vec<Range<usize>>,
+}
+
+/// Adds numbers that follow all that are there.
+fn add(ranges: &mut Vec<Range<usize>>, next: Range<usize>) {
+    match ranges.last_mut() {
+        Some(last) if last.end == next.start => last.end = next.end,
+        _ => ranges.push(next),
+    }
+}
+
+fn each(ranges: &[Range<usize>]) -> impl Iterator<Item = usize> {
+    ranges.iter().cloned().flatten()
+}
+
+fn copy<T: Copy>(ranges: &[Range<usize>], from: &[T], to: &mut [T]) {
+    for range in ranges {
+        to[range.clone()].copy_from_slice(&from[range.clone()]);
+    }
 }
 
 struct Owners {
@@ -208,13 +245,13 @@ impl Cut {
         let owners = owners(plan, &layout, part_of, &sides);
         let mut own: Vec<Own> = (0..partition.parts).map(|_| Own::default()).collect();
         for (b, &owner) in owners.bonds.iter().enumerate() {
-            own[owner as usize].bonds.push(b as u32);
+            add(&mut own[owner as usize].bonds, b..b + 1);
         }
         for (s, &owner) in owners.signals.iter().enumerate() {
-            own[owner as usize].signals.push(s as u32);
+            add(&mut own[owner as usize].signals, s..s + 1);
         }
         for &(begin, end, owner) in &owners.blocks {
-            own[owner as usize].blocks.push(begin as usize..end as usize);
+            add(&mut own[owner as usize].blocks, begin as usize..end as usize);
         }
         Ok(Self { parts, links, owners, own })
     }
@@ -222,20 +259,14 @@ impl Cut {
     /// Copies a part's own numbers into a state of the whole.
     pub fn take_in(&self, part: usize, from: &State<f64>, whole: &mut State<f64>) {
         let own = &self.own[part];
-        for b in own.bonds.iter().map(|&b| b as usize) {
-            whole.bonds[b] = from.bonds[b];
-            whole.viscosity[b] = from.viscosity[b];
-            if !whole.line_temperature.is_empty() {
-                whole.line_temperature[b] = from.line_temperature[b];
-                whole.delivered_temperature[b] = from.delivered_temperature[b];
-            }
+        copy(&own.bonds, &from.bonds, &mut whole.bonds);
+        copy(&own.bonds, &from.viscosity, &mut whole.viscosity);
+        if !whole.line_temperature.is_empty() {
+            copy(&own.bonds, &from.line_temperature, &mut whole.line_temperature);
+            copy(&own.bonds, &from.delivered_temperature, &mut whole.delivered_temperature);
         }
-        for s in own.signals.iter().map(|&s| s as usize) {
-            whole.signals[s] = from.signals[s];
-        }
-        for range in &own.blocks {
-            whole.states[range.clone()].copy_from_slice(&from.states[range.clone()]);
-        }
+        copy(&own.signals, &from.signals, &mut whole.signals);
+        copy(&own.blocks, &from.states, &mut whole.states);
         (whole.time, whole.step, whole.rest_steps) = (from.time, from.step, from.rest_steps);
     }
 
@@ -243,7 +274,7 @@ impl Cut {
     pub fn read_own(&self, part: usize, state: &State<f64>, mut put: impl FnMut(f64)) {
         let own = &self.own[part];
         let heat = !state.line_temperature.is_empty();
-        for b in own.bonds.iter().map(|&b| b as usize) {
+        for b in each(&own.bonds) {
             let x = &state.bonds[b];
             for number in [x.flow, x.effort, x.wave, x.impedance, x.displacement, x.dry] {
                 put(number);
@@ -254,7 +285,7 @@ impl Cut {
                 put(state.delivered_temperature[b]);
             }
         }
-        own.signals.iter().for_each(|&s| put(state.signals[s as usize]));
+        each(&own.signals).for_each(|s| put(state.signals[s]));
         own.blocks.iter().flat_map(|block| &state.states[block.clone()]).for_each(|&x| put(x));
     }
 
@@ -262,7 +293,7 @@ impl Cut {
     pub fn write_own(&self, part: usize, state: &mut State<f64>, mut next: impl FnMut() -> f64) {
         let own = &self.own[part];
         let heat = !state.line_temperature.is_empty();
-        for b in own.bonds.iter().map(|&b| b as usize) {
+        for b in each(&own.bonds) {
             let x = &mut state.bonds[b];
             for place in [
                 &mut x.flow,
@@ -280,7 +311,7 @@ impl Cut {
                 state.delivered_temperature[b] = next();
             }
         }
-        own.signals.iter().for_each(|&s| state.signals[s as usize] = next());
+        each(&own.signals).for_each(|s| state.signals[s] = next());
         for block in &own.blocks {
             state.states[block.clone()].iter_mut().for_each(|x| *x = next());
         }
@@ -290,10 +321,13 @@ impl Cut {
     pub fn is_sound(&self, part: usize, state: &State<f64>) -> bool {
         let sound = fluxline_core::run::sound;
         let own = &self.own[part];
-        let mut bonds = own.bonds.iter().map(|&b| &state.bonds[b as usize]);
-        bonds.all(|b| sound(b.effort) && sound(b.flow) && sound(b.wave))
+        let bonds = |range: &Range<usize>| {
+            let mut bonds = state.bonds[range.clone()].iter();
+            bonds.all(|b| sound(b.effort) && sound(b.flow) && sound(b.wave))
+        };
+        own.bonds.iter().all(bonds)
             && own.blocks.iter().all(|b| state.states[b.clone()].iter().all(|&x| sound(x)))
-            && own.signals.iter().all(|&s| state.signals[s as usize].is_finite())
+            && own.signals.iter().all(|s| state.signals[s.clone()].iter().all(|x| x.is_finite()))
     }
 
     /// What of a recorder's rows each part reads: where from, and where to.

@@ -29,6 +29,7 @@ pub mod picture;
 pub mod predict;
 pub mod published;
 pub mod rare;
+pub mod rarely;
 pub mod threads;
 pub mod ties;
 

@@ -83,17 +83,19 @@ impl<W: Word> Mailbox<W> {
 pub struct Places<'a, W>(std::slice::Iter<'a, W>);
 
 impl<W: Word> Places<'_, W> {
-    /// Writes the next number.
+    /// Writes numbers.
     #[inline(always)]
-    pub fn put(&mut self, x: f64) {
-        if let Some(place) = self.0.next() {
+    pub fn put_all(&mut self, numbers: &[f64]) {
+        for (place, x) in self.0.by_ref().zip(numbers) {
             place.set(x.to_bits(), Ordering::Relaxed);
         }
     }
-    /// Reads the next number.
+    /// Reads numbers.
     #[inline(always)]
-    pub fn get(&mut self) -> f64 {
-        self.0.next().map_or(0.0, |place| f64::from_bits(place.get(Ordering::Relaxed)))
+    pub fn get_all(&mut self, numbers: &mut [f64]) {
+        for (x, place) in numbers.iter_mut().zip(self.0.by_ref()) {
+            *x = f64::from_bits(place.get(Ordering::Relaxed));
+        }
     }
 }
 
@@ -164,7 +166,7 @@ mod tests {
     type Checkbox = Arc<Mailbox<Checked>>;
 
     fn post(mailbox: &Checkbox, n: u64) {
-        mailbox.post(n, |places| places.put(n as f64));
+        mailbox.post(n, |places| places.put_all(&[n as f64]));
     }
 
     fn take(mailbox: &Checkbox, n: u64) {
@@ -172,9 +174,9 @@ mod tests {
             loom::thread::yield_now();
             true
         };
-        let mut found = 0.0;
-        assert!(mailbox.take(n, wait, |places| found = places.get()));
-        assert_eq!(found, n as f64, "a message was overwritten before it was read");
+        let mut found = [0.0];
+        assert!(mailbox.take(n, wait, |places| places.get_all(&mut found)));
+        assert_eq!(found, [n as f64], "a message was overwritten before it was read");
     }
 
     fn in_all_orders(test: impl Fn() + Send + Sync + 'static) {

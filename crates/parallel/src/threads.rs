@@ -13,9 +13,10 @@
 //! tried again later. A part has the same bits on any thread.
 
 use crate::cut::{Cut, figures};
-use crate::exchange::{Kind, Neighbours, Rare, Wire};
+use crate::exchange::{Kind, Neighbours, Wire};
 use crate::mailbox::{Mailbox, Patience};
 use crate::rare::RareCut;
+use crate::rarely::{Judged, Rare};
 use fluxline_core::engine::{self, Exchange};
 use fluxline_core::monitor::{Named, Tally, Verdict};
 use fluxline_core::plan::Plan;
@@ -90,16 +91,12 @@ struct ThreadWire<'a> {
 impl Wire for ThreadWire<'_> {
     #[inline]
     fn post(&mut self, n: u64, numbers: &[f64]) {
-        self.mailbox.post(n, |places| numbers.iter().for_each(|&x| places.put(x)));
+        self.mailbox.post(n, |places| places.put_all(numbers));
     }
     #[inline]
     fn take(&mut self, n: u64, numbers: &mut [f64]) {
         let mut patience = Patience::new(self.spins, self.stop);
-        self.mailbox.take(
-            n,
-            || patience.wait(),
-            |places| numbers.iter_mut().for_each(|x| *x = places.get()),
-        );
+        self.mailbox.take(n, || patience.wait(), |places| places.get_all(numbers));
     }
 }
 
@@ -217,7 +214,7 @@ impl<X: Exchange> Worker<'_, '_, X> {
     fn advance(&mut self) {
         if self.at.step == self.at.begin {
             for seat in &mut self.seats {
-                seat.good.0.copy_from(&seat.state);
+                self.split.take_in(seat.part, &seat.state, &mut seat.good.0);
                 seat.good.1.copy_from(&seat.tally);
                 seat.rows.clear();
             }
@@ -520,9 +517,35 @@ pub struct SplitError {
     pub worst: Option<(Named, f64)>,
     /// Lines that were split.
     pub lines: usize,
+    /// How often the ends of a line have exchanged, over all lines.
+    pub exchanges: u64,
+    /// How often they would have with an exchange in every step.
+    pub every_step: u64,
 }
 
-/// Runs a plan in parts that exchange every n-th step. The result depends on the parts and on n, not
+impl SplitError {
+    /// Of split lines of a run that began at a step and has come to another one.
+    pub(crate) fn of(
+        plan: &Plan,
+        rare: &RareCut,
+        steps: std::ops::Range<u64>,
+        judged: impl Iterator<Item = Judged>,
+    ) -> Self {
+        let every_step = rare.lines.len() as u64 * steps.end.saturating_sub(steps.start);
+        let mut error = Self { worst: None, lines: rare.lines.len(), exchanges: 0, every_step };
+        for Judged { line, worst: value, step, exchanges } in judged {
+            error.exchanges += exchanges;
+            if value > error.worst.as_ref().map_or(0.0, |(worst, _)| worst.value) {
+                let component = plan.name(rare.lines[line].component).to_owned();
+                let time = plan.start + (steps.start + step) as f64 * plan.step;
+                error.worst = Some((Named { component, value }, time));
+            }
+        }
+        error
+    }
+}
+
+/// Runs a plan in parts that exchange every n-th step where that is good enough. The result depends on the parts and on n, not
 /// on the number of threads.
 #[allow(clippy::too_many_arguments, reason = "as the run in one piece, and the parts")]
 pub fn run_rarely(
@@ -554,20 +577,14 @@ pub fn run_rarely(
     if repeat {
         ended = first_fault(&job, &seats, state);
     }
-    let mut error = SplitError { worst: None, lines: rare.lines.len() };
+    let mut judged = Vec::new();
     for mut seat in seats {
         let state_of = if repeat { &mut seat.good.0 } else { &mut seat.state };
         seat.neighbours.restore(state_of);
         seat.hand_over(&job, repeat, state, &mut tally);
-        for &(line, value, exchange) in seat.neighbours.split_errors() {
-            if value > error.worst.as_ref().map_or(0.0, |(worst, _)| worst.value) {
-                let component = plan.name(rare.lines[line].component).to_owned();
-                let step = begun_at + exchange * u64::from(rare.every);
-                let time = plan.start + step as f64 * plan.step;
-                error.worst = Some((Named { component, value }, time));
-            }
-        }
+        judged.extend_from_slice(seat.neighbours.judged());
     }
+    let error = SplitError::of(plan, rare, begun_at..state.step, judged.into_iter());
     (Outcome { ended, verdict: Verdict::new(plan, state, &tally) }, error)
 }
 

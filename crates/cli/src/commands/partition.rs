@@ -336,6 +336,15 @@ fn in_words(args: &Arguments, found: &Found) -> String {
             "measured gain",
             format!("{gain} × one part: {} per step instead of {}", ns(apart), ns(whole)),
         );
+        line(
+            "prediction",
+            format!(
+                "{} for one part, {} for {}",
+                off(split.serial, whole),
+                off(split.step, apart),
+                counted(split.partition.parts as u64, "part")
+            ),
+        );
     }
     if let Some(size) = break_even(found) {
         let size = count(size.ceil() as u64);
@@ -366,6 +375,13 @@ fn in_words(args: &Arguments, found: &Found) -> String {
     });
     text.push_str(&table(&POINT_HEAD, point_rows(&found.curve)));
     text
+}
+
+/// How far a predicted time is from a measured one.
+fn off(predicted: f64, measured: f64) -> String {
+    let percent = 100.0 * (predicted / measured - 1.0);
+    let way = if percent < 0.0 { "short" } else { "long" };
+    format!("{} % too {way}", rounded(percent.abs(), 2))
 }
 
 /// Lines, of which signals are a part.
@@ -473,11 +489,21 @@ fn report(args: &Arguments, session: &Session, found: &Found, svg: String) -> Re
         ns(found.links.near.line),
         ns(found.links.near.neighbour)
     );
+    let beside = found.on_threads.map_or(String::new(), |(apart, whole)| {
+        format!(
+            " Measured on threads: {} per step, {} in one part beside it; predictions were {} and {}.",
+            ns(apart),
+            ns(whole),
+            off(split.step, apart),
+            off(split.serial, whole)
+        )
+    });
     Report::new(format!("{title} in {}", counted(split.partition.parts as u64, "part")))
         .fact("file", args.file.display().to_string())
         .fact("machine", found.costs.machine.clone())
         .fact("costs", found.origin.clone())
         .fact("method", split.method.name())
+        .fact("mapped in", time(found.spent))
         .section("Split")
         .text(format!(
             "{} in {}; {} cut. A step takes {} in the slowest part, {} times faster than in one.",
@@ -490,7 +516,7 @@ fn report(args: &Arguments, session: &Session, found: &Found, svg: String) -> Re
         .table(shares)
         .picture(svg)
         .section("Prediction and measurement")
-        .text(measured)
+        .text(measured + &beside)
         .table(points)
         .figure(figure)
         .section("Costs")

@@ -6,11 +6,12 @@
 
 use super::{Ranks, tag};
 use crate::cut::{Cut, figures};
-use crate::exchange::{Kind, Neighbours, Rare, Wire};
+use crate::exchange::{Kind, Neighbours, Wire};
 use crate::rare::RareCut;
+use crate::rarely::{Judged, Rare};
 use crate::threads::SplitError;
 use fluxline_core::engine::{self, Exchange};
-use fluxline_core::monitor::{Named, Tally, Verdict};
+use fluxline_core::monitor::{Tally, Verdict};
 use fluxline_core::plan::Plan;
 use fluxline_core::recorder::Recorder;
 use fluxline_core::run::{Ended, LOOK_EVERY, Outcome, Progress, record_start, run_on};
@@ -98,22 +99,23 @@ pub fn run_rarely(
     let mut errors: Vec<f64> = Vec::new();
     let (mut ended, repeat) =
         step_all(&mut job, &mut exchange, state, &mut tally, |x, state| x.restore(state));
-    for &(line, value, at) in exchange.split_errors() {
-        errors.extend([line as f64, value, at as f64]);
+    let stepped = begun_at..state.step;
+    // Counts of this size are exact as numbers.
+    for &Judged { line, worst, step, exchanges } in exchange.judged() {
+        errors.extend([line as f64, worst, step as f64, exchanges as f64]);
     }
     if repeat && part == 0 {
         // From the last sound state on in one piece, which tells what is wrong if it is the circuit.
         ended = run_on(plan, state, steps, recorder, &mut tally, &mut go_on);
     }
-    let mut error = SplitError { worst: None, lines: rare.lines.len() };
-    for three in ranks.gather(&errors, tag::ERRORS).concat().chunks_exact(3) {
-        if three[1] > error.worst.as_ref().map_or(0.0, |(worst, _)| worst.value) {
-            let component = plan.name(rare.lines[three[0] as usize].component).to_owned();
-            let step = begun_at as f64 + three[2] * f64::from(rare.every);
-            let named = Named { component, value: three[1] };
-            error.worst = Some((named, plan.start + step * plan.step));
-        }
-    }
+    let all = ranks.gather(&errors, tag::ERRORS).concat();
+    let judged = all.chunks_exact(4).map(|four| Judged {
+        line: four[0] as usize,
+        worst: four[1],
+        step: four[2] as u64,
+        exchanges: four[3] as u64,
+    });
+    let error = SplitError::of(plan, rare, stepped, judged);
     (Outcome { ended, verdict: Verdict::new(plan, state, &tally) }, error)
 }
 
@@ -141,7 +143,7 @@ fn step_all<X: Exchange>(
     let mut ended = Ended::Done;
     let mut repeat = false;
     while now.step < steps {
-        good.0.copy_from(&now);
+        split.take_in(part, &now, &mut good.0);
         good.1.copy_from(&mine);
         rows.clear();
         let begin = now.step;
