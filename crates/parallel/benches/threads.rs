@@ -55,8 +55,8 @@ fn every_step(name: &str, plan: &Plan, parts: usize) {
     let given = Mapping::of(&tasks, &costs.links(), evenly(plan, parts), Method::Multilevel);
     let cut = Cut::new(plan, &found.partition).expect("a cut");
     let given_cut = Cut::new(plan, &given.partition).expect("a cut");
-    // About a third of a second each.
-    let steps = (8_000_000 / components as u64).clamp(1000, 200_000);
+    // Half a second or more each.
+    let steps = (24_000_000 / components as u64).clamp(1000, 200_000);
     let mut best = [f64::INFINITY; 3];
     for _ in 0..TURNS {
         let times = [
@@ -72,11 +72,12 @@ fn every_step(name: &str, plan: &Plan, parts: usize) {
         Advice::Parts(partition, _) => format!("{} parts", partition.parts),
     };
     println!(
-        "{name:<22} {components:>7} {parts:>5} {:>9.2} {:>9.2} {:>6.2} {:>9.2} {:>6.1} {:>8.2} {:>9.2}   {auto}",
+        "{name:<22} {components:>7} {parts:>5} {:>9.2} {:>9.2} {:>6.2} {:>9.2} {:>6.1} {:>6.1} {:>8.2} {:>9.2}   {auto}",
         whole / 1e3,
         split / 1e3,
         whole / split,
         found.step / 1e3,
+        100.0 * (found.serial / whole - 1.0),
         100.0 * (found.step / split - 1.0),
         whole / split_given,
         given.speed_up(),
@@ -213,7 +214,7 @@ fn main() {
          those that come with the program\n"
     );
     println!(
-        "{:<22} {:>7} {:>5} {:>9} {:>9} {:>6} {:>9} {:>6} {:>8} {:>9}   --threads auto",
+        "{:<22} {:>7} {:>5} {:>9} {:>9} {:>6} {:>9} {:>6} {:>6} {:>8} {:>9}   --threads auto",
         "circuit",
         "comp.",
         "parts",
@@ -221,6 +222,7 @@ fn main() {
         "in parts",
         "gain",
         "predicted",
+        "1: %",
         "off %",
         "given",
         "predicted"

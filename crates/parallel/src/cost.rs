@@ -330,7 +330,8 @@ pub fn measure_step(plan: &Plan) -> f64 {
 /// Time of a whole step in parts on threads, ns, beside that in one piece over the same steps, so
 /// that a busy machine slows both. The least of several runs each.
 pub fn measure_parts(plan: &Plan, cut: &Cut, manner: Manner) -> (f64, f64) {
-    let steps = (2e8 / measure_step(plan).max(1.0)).clamp(30.0, 2e5) as u64;
+    // Half a second: the first steps are taken by one thread, to know what that takes.
+    let steps = (5e8 / measure_step(plan).max(1.0)).clamp(30.0, 2e5) as u64;
     let recorder = || Recorder::new(Vec::new(), Sampling::Every(steps), steps);
     let (mut apart, mut whole) = (f64::INFINITY, f64::INFINITY);
     let each = 1e9 / steps as f64;
@@ -406,12 +407,12 @@ fn measure_crowding(plan: &Plan, synchronisation: f64) -> f64 {
         return 1.0;
     }
     // Long enough for what happens now and then to happen.
-    let steps = (3e7 / measure_step(plan).max(1.0)).clamp(4.0, 50_000.0) as u64;
+    let steps = (2e7 / measure_step(plan).max(1.0)).clamp(4.0, 50_000.0) as u64;
     let mut state = plan.initial.clone();
     let mut tally = Tally::new(plan, &mut state, true);
     let (mut alone, mut crowded) = (f64::INFINITY, f64::INFINITY);
     let each = 1e9 / steps as f64;
-    for _ in 0..3 {
+    for _ in 0..5 {
         let begin = Instant::now();
         (0..steps).for_each(|_| engine::step(plan, &mut state, &mut tally, false));
         alone = alone.min(begin.elapsed().as_secs_f64() * each);

@@ -32,7 +32,11 @@ const CALM: u32 = 2;
 struct Here {
     /// Z of a line that is one step long.
     impedance: f64,
-    /// Steps from one exchange to the next, now; steps since the last one.
+    /// How long it is to be, in steps.
+    length: u64,
+    /// Steps from the last exchange to the next, and since the last one. Lines exchange at multiples
+    /// of their length, so that those of the same length do so in one message: `every` is less than
+    /// `length` on the way there.
     every: u64,
     since: u64,
     /// Its ends exchange in this step.
@@ -85,31 +89,29 @@ impl Here {
     /// changes sign from exchange to exchange; and what both ends have in common: where flows change
     /// by Δq from exchange to exchange, the line answers Z*·Δq/4 too early in between, and the filter
     /// lags by about as much.
-    fn next_length(&mut self, most: u64, share: f64) -> u64 {
+    fn judge_length(&mut self, most: u64, share: f64) {
         let common = 0.5 * self.long_impedance() * (self.inflow[1] - self.inflow[0]).abs();
         let error = self.spread(|[_, now]| now) + common;
         let of_ends = self.pressure.iter().map(|&[_, now]| now.abs());
         self.largest = of_ends.fold(self.largest, f64::max);
         let bound = share * self.largest;
+        // As it would be at full length: it grows with the square.
+        let error = error * (self.length as f64 / self.every as f64).powi(2);
         if error > bound {
+            (self.calm, self.length) = (0, 1);
+        } else if 4.0 * error > bound {
             self.calm = 0;
-            return 1;
+        } else {
+            self.calm += 1;
+            if self.calm >= CALM {
+                (self.calm, self.length) = (0, (2 * self.length).min(most));
+            }
         }
-        // Twice as long, it would be four times as large.
-        if 4.0 * error > bound {
-            self.calm = 0;
-            return self.every;
-        }
-        self.calm += 1;
-        if self.calm < CALM {
-            return self.every;
-        }
-        self.calm = 0;
-        (2 * self.every).min(most)
     }
 
-    /// Changes the length; the same pressure and flows in the mean.
-    fn change_length(&mut self, every: u64) {
+    /// Changes the steps to the next exchange, which is how long the line is until then; the same
+    /// pressure and flows in the mean.
+    fn change_interval(&mut self, every: u64) {
         if every == self.every {
             return;
         }
@@ -221,6 +223,7 @@ impl<W: Wire> Rare<W> {
             let pressure: Vec<f64> = bonds().map(|b| b.wave + b.impedance * b.flow).collect();
             lines.push(Here {
                 impedance: bonds().next().map_or(0.0, |bond| bond.impedance),
+                length: if rare.is_bounded() { 1 } else { most },
                 every: if rare.is_bounded() { 1 } else { most },
                 since: 0,
                 is_due: true,
@@ -281,8 +284,8 @@ impl<W: Wire> Rare<W> {
                 }
             }
             if self.share.is_finite() {
-                let every = here.next_length(self.most, self.share);
-                here.change_length(every);
+                here.judge_length(self.most, self.share);
+                here.change_interval(here.length - self.steps % here.length);
             }
         }
     }
