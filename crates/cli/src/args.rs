@@ -179,12 +179,16 @@ pub struct Run {
     /// The parts of the circuit, as `fluxline partition` writes them
     #[arg(long, value_name = "FILE.toml")]
     pub partition: Option<PathBuf>,
-    /// Let parts exchange every N-th step only; the verdict tells the error
+    /// Let parts exchange every N-th step where that is good enough; the verdict tells the error
     ///
-    /// Lines between parts become N steps long, and are interpolated in between: for slow
-    /// connections.
+    /// Lines between parts become up to N steps long, and are interpolated in between: for slow
+    /// connections. While the pressures at the ends of a line differ by more than 0.01 % of the
+    /// largest one, its ends exchange more often.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     pub exchange_every: Option<u32>,
+    /// Exchange every N-th step and never more often, whatever the error
+    #[arg(long, requires = "exchange_every")]
+    pub exchange_strictly: bool,
     /// Run on the ranks of an MPI job, one part each: mpirun -n 4 fluxline run FILE --mpi
     #[arg(long, conflicts_with = "threads")]
     pub mpi: bool,
@@ -838,9 +842,10 @@ pub struct Generate {
     /// What kind of circuit
     #[arg(value_enum, value_name = "FAMILY")]
     pub family: FamilyName,
-    /// At least so many components, lines included; files end at 400 000
-    #[arg(long, value_name = "N", default_value_t = 1000, value_parser = clap::value_parser!(u32).range(1..=10_000_000))]
-    pub components: u32,
+    /// At least so many components, lines included; files end at 400 000. Several sizes are compared
+    /// with --measure
+    #[arg(long, value_name = "N[,N…]", default_value = "1000", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..=1_500_000))]
+    pub components: Vec<u32>,
     /// The circuit file to write; `-` is standard output
     #[arg(long, value_name = "FILE.toml", required_unless_present = "measure")]
     pub out: Option<PathBuf>,
@@ -856,6 +861,9 @@ pub struct Generate {
     /// Ranks on one host
     #[arg(long, value_name = "N", default_value_t = 16, requires = "measure")]
     pub cores_per_host: u32,
+    /// Draw the predicted speed-up, as SVG
+    #[arg(long, value_name = "FILE.svg", requires = "measure")]
+    pub plot: Option<PathBuf>,
     /// Overwrite a file of that name
     #[arg(long)]
     pub force: bool,

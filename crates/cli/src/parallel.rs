@@ -59,7 +59,7 @@ pub(crate) fn set_up(session: &mut Session, args: &Run) -> Result<(), Diagnostic
     if let Some(Threads::Of(threads)) = threads {
         manner.threads = threads.min(manner.threads);
     }
-    let pieces = pieces(session, &partition, every)?;
+    let pieces = pieces(session, &partition, args)?;
     let parts = Parts { pieces, on: On::Threads(manner), why };
     session.parallel = Some(Parallel::Parts(Box::new(parts)));
     Ok(())
@@ -90,7 +90,7 @@ pub(crate) fn set_up_ranks(
             .into());
     }
     if count > 1 {
-        let pieces = pieces(session, &partition, every)?;
+        let pieces = pieces(session, &partition, args)?;
         let parts = Parts { pieces, on: On::Ranks(ranks.clone()), why: None };
         session.parallel = Some(Parallel::Parts(Box::new(parts)));
     }
@@ -147,8 +147,9 @@ fn choose(plan: &Plan, parts: usize, every: u32) -> Partition {
     }
 }
 
-fn pieces(session: &Session, partition: &Partition, every: u32) -> Result<Pieces, Diagnostics> {
+fn pieces(session: &Session, partition: &Partition, args: &Run) -> Result<Pieces, Diagnostics> {
     let plan = session.plan();
+    let every = args.exchange_every.unwrap_or(1);
     if every == 1 {
         return Ok(Pieces::Exact(Cut::new(plan, partition)?));
     }
@@ -161,7 +162,8 @@ fn pieces(session: &Session, partition: &Partition, every: u32) -> Result<Pieces
             .into());
     }
     let filter = session.circuit.run.line_filter().factor();
-    Ok(Pieces::Rare(RareCut::new(plan, partition, every, filter)?))
+    let rare = RareCut::new(plan, partition, every, filter)?;
+    Ok(Pieces::Rare(if args.exchange_strictly { rare.strictly() } else { rare }))
 }
 
 fn read(path: &Path, session: &mut Session) -> Result<Partition, Diagnostics> {

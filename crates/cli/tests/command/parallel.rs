@@ -105,18 +105,20 @@ fn rows_and_states_are_the_same_on_1_2_3_and_8_threads_and_with_given_parts() {
 }
 
 #[test]
-fn a_model_of_hopsan_has_the_same_rows_in_parts() {
+fn a_model_of_hopsan_has_the_same_rows_on_1_2_3_4_and_8_threads() {
     let bench = Bench::new();
     let model = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/hopsan/position_servo.hmf");
     let rows = |name: &str, more: &[&str]| {
-        let mut all = vec!["run", model, "--quiet", "--csv", name];
+        let mut all = vec!["run", model, "--quiet", "--stop", "1 s", "--csv", name];
         all.extend(more);
         let said = bench.fluxline(&all);
         assert_eq!(said.code, 0, "{}", said.err);
         bench.read(name)
     };
     let whole = rows("one.csv", &[]);
-    assert!(whole == rows("three.csv", &["--threads", "3"]));
+    for threads in ["1", "2", "3", "4", "8"] {
+        assert!(whole == rows("parts.csv", &["--threads", threads]), "{threads} threads");
+    }
 }
 
 #[test]
@@ -135,6 +137,11 @@ fn rare_exchange_tells_its_error() {
     assert_eq!(said.code, 0, "{}", said.err);
     assert!(said.out.contains("split error"), "{}", said.out);
     assert!(said.out.contains("in `v1`") && said.out.contains("every 10 steps"), "{}", said.out);
+    assert!(said.out.contains(" exchanges)"), "{}", said.out);
+    let strictly = ["--partition", "halves.toml", "--exchange-every", "10", "--exchange-strictly"];
+    let said = run(&bench, "strictly", &strictly);
+    assert_eq!(said.code, 0, "{}", said.err);
+    assert!(said.out.contains("(exchange every 10 steps)"), "{}", said.out);
 }
 
 #[test]

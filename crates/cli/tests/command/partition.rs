@@ -118,3 +118,19 @@ fn costs_that_lack_a_type_of_the_circuit_are_refused_by_name() {
     assert_eq!(said.code, 2);
     assert!(said.err.contains("F1502") && said.err.contains("hydraulic.tank"), "{}", said.err);
 }
+
+#[test]
+fn sizes_of_circuits_are_compared_and_do_not_go_into_one_file() {
+    let bench = Bench::new();
+    let all = ["generate", "network", "--components", "60,120", "--measure", "--plot", "up.svg"];
+    let said = bench.fluxline(&all);
+    assert_eq!(said.code, 0, "{}", said.err);
+    for part in ["Measured, for each size", "Predicted speed-up, for each size", "break-even"] {
+        assert!(said.out.contains(part), "{part}: {}", said.out);
+    }
+    let svg = bench.read("up.svg");
+    assert!(svg.starts_with("<svg") && svg.contains("as many as ranks"), "{svg}");
+    let said = bench.fluxline(&["generate", "fleet", "--components", "60,120", "--out", "a.toml"]);
+    assert_eq!(said.code, 3, "{}", said.err);
+    assert!(said.err.contains("2 circuits") && !bench.path("a.toml").exists(), "{}", said.err);
+}
