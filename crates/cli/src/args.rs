@@ -691,6 +691,9 @@ pub struct Study {
     /// Runs side by side in vector registers: auto, 1, 4 or 8. Results do not depend on it
     #[arg(long, value_name = "N", default_value = "auto", value_parser = ["auto", "1", "4", "8"])]
     pub lanes: String,
+    /// Share the runs among the ranks of an MPI job: mpirun -n 4 fluxline … STUDY --mpi
+    #[arg(long)]
+    pub mpi: bool,
     /// Print the summary as JSON, and nothing else, on standard output
     #[arg(long)]
     pub json: bool,

@@ -588,6 +588,11 @@ impl<const N: usize> Num for Lanes<N> {
     }
     #[inline(always)]
     fn apply(self, f: impl Fn(f64) -> (f64, f64)) -> Self {
+        // Lanes often agree, as about the time: a table is looked up once then.
+        let first = self.0[0].to_bits();
+        if self.0.iter().all(|x| x.to_bits() == first) {
+            return Self([f(self.0[0]).0; N]);
+        }
         Self(each_lane!(i: f(self.0[i]).0))
     }
     #[inline(always)]

@@ -27,6 +27,11 @@ impl Table {
         interpolate(&self.knots, &self.values, x)
     }
 
+    /// The same where it is known how many knots are at `x` or before it.
+    pub fn at_passed(&self, x: f64, passed: usize) -> (f64, f64) {
+        interpolate_in(&self.knots, &self.values, x, || passed)
+    }
+
     /// The curve at a number of any kind.
     #[inline(always)]
     pub fn along<T: Num>(&self, x: T) -> T {
@@ -50,6 +55,12 @@ impl Table {
 
 /// The interval that holds `x`: its index, the position in it (0…1) and its width, 0 outside.
 fn locate(knots: &[f64], x: f64) -> (usize, f64, f64) {
+    locate_in(knots, x, || knots.partition_point(|&k| k <= x))
+}
+
+/// The same, with how many knots are at `x` or before it.
+#[inline(always)]
+fn locate_in(knots: &[f64], x: f64, passed: impl FnOnce() -> usize) -> (usize, f64, f64) {
     let last = knots.len() - 1;
     if x.is_nan() || x <= knots[0] {
         return (0, 0.0, 0.0);
@@ -57,16 +68,26 @@ fn locate(knots: &[f64], x: f64) -> (usize, f64, f64) {
     if x >= knots[last] {
         return (last - 1, 1.0, 0.0);
     }
-    let i = knots.partition_point(|&k| k <= x) - 1;
+    let i = passed() - 1;
     let width = knots[i + 1] - knots[i];
     (i, (x - knots[i]) / width, width)
 }
 
 pub(crate) fn interpolate(knots: &[f64], values: &[f64], x: f64) -> (f64, f64) {
+    interpolate_in(knots, values, x, || knots.partition_point(|&k| k <= x))
+}
+
+#[inline(always)]
+fn interpolate_in(
+    knots: &[f64],
+    values: &[f64],
+    x: f64,
+    passed: impl FnOnce() -> usize,
+) -> (f64, f64) {
     if knots.len() < 2 {
         return (values.first().copied().unwrap_or(0.0), 0.0);
     }
-    let (i, f, width) = locate(knots, x);
+    let (i, f, width) = locate_in(knots, x, passed);
     let rise = values[i + 1] - values[i];
     (values[i] + f * rise, if width > 0.0 { rise / width } else { 0.0 })
 }
@@ -82,6 +103,9 @@ mod tests {
         assert_eq!(curve.at(-1.0), (0.0, 0.0));
         assert_eq!(curve.at(9.0), (30.0, 0.0));
         assert_eq!(curve.at(1.0), (10.0, 10.0));
+        for (x, passed) in [(2.0, 2), (-1.0, 0), (9.0, 3), (1.0, 2), (0.0, 1), (3.0, 3)] {
+            assert_eq!(curve.at_passed(x, passed), curve.at(x));
+        }
     }
 
     #[test]

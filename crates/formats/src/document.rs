@@ -18,6 +18,10 @@ use toml_edit::{DocumentMut, Item, Table, Value};
 #[derive(Clone, Debug)]
 pub struct Document {
     toml: DocumentMut,
+    /// The text as it was read; none once a value has changed.
+    unchanged: Option<String>,
+    /// Lines end as on Windows.
+    is_crlf: bool,
 }
 
 impl Document {
@@ -40,7 +44,9 @@ impl Document {
         let toml = text.parse().map_err(|error: toml_edit::TomlError| {
             Diagnostic::error(Code::InvalidToml, format!("not valid TOML: {}", error.message()))
         })?;
-        Ok(Self { toml })
+        // What prints the tables knows one end of line only.
+        let is_crlf = 2 * text.matches("\r\n").count() > text.matches('\n').count();
+        Ok(Self { toml, unchanged: Some(text.to_owned()), is_crlf })
     }
 
     /// The value at a name, as written but without quotes. Names are those of
@@ -72,6 +78,7 @@ impl Document {
         let Some((key, tables)) = parts.split_last() else {
             return Err(missing(name));
         };
+        self.unchanged = None;
         let mut table: &mut dyn toml_edit::TableLike = self.toml.as_table_mut();
         for part in tables {
             // The settings of a circuit may all be left out.
@@ -101,7 +108,14 @@ impl Document {
 
 impl std::fmt::Display for Document {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        self.toml.fmt(f)
+        match &self.unchanged {
+            Some(text) => f.write_str(text),
+            None if self.is_crlf => {
+                let text = self.toml.to_string().replace("\r\n", "\n");
+                f.write_str(&text.replace('\n', "\r\n"))
+            }
+            None => self.toml.fmt(f),
+        }
     }
 }
 

@@ -75,6 +75,19 @@ fn a_new_value_is_added_where_its_table_is() {
 }
 
 #[test]
+fn ends_of_lines_stay_as_they_are() {
+    let windows = SERVO.replace('\n', "\r\n");
+    let mut file = Document::parse(&windows).unwrap();
+    assert_eq!(file.to_string(), windows);
+    file.set("run.stop", "4 s").unwrap();
+    assert_eq!(file.to_string(), windows.replace("\"3 s\"", "\"4 s\""));
+    // A mixture is kept while nothing changes.
+    let mixed = SERVO.replacen("gain = 2\n", "gain = 2\r\n", 1);
+    assert_ne!(mixed, SERVO);
+    assert_eq!(Document::parse(&mixed).unwrap().to_string(), mixed);
+}
+
+#[test]
 fn a_broken_file_cannot_be_edited() {
     let error = Document::parse("[run\n").unwrap_err();
     assert_eq!(error.message(), "a header is not closed (at 1:5)");

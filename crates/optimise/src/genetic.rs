@@ -129,13 +129,20 @@ impl Genetic {
 
     fn gather(&mut self) {
         self.asked.clear();
+        // The fewer searches are left, the further each looks ahead.
+        let at_work = self.searches.iter().filter(|(search, _)| !search.has_ended()).count();
         for (search, asked) in &mut self.searches {
+            search.look_ahead(AT_ONCE / (2 * at_work.max(1)));
             let points = search.ask();
             *asked = points.len();
             self.asked.extend(points);
         }
     }
 }
+
+/// Points that searches ask for at once: lanes of several cores. Whatever the machine has, so that all
+/// run the same points.
+const AT_ONCE: usize = 48;
 
 /// Two children around two parents (simulated binary crossover): far apart when the parents are, close
 /// to them the more, the larger the index.

@@ -110,6 +110,16 @@ pub trait Optimiser {
 
     /// The values of the points asked for, in their order.
     fn tell(&mut self, values: &[Value]);
+
+    /// The point at which derivatives of the objective would spare it what it is about to ask for.
+    fn wants_derivatives(&self) -> Option<&Point> {
+        None
+    }
+
+    /// The derivatives at that point, by coordinate.
+    fn tell_derivatives(&mut self, slopes: Vec<f64>) {
+        let _ = slopes;
+    }
 }
 
 /// The best point so far.

@@ -78,7 +78,7 @@ const TOLERANCE: Setting = real(
 );
 const DIFFERENCE: Setting = real(
     "difference",
-    "step of the differences for derivatives, as a share of the range",
+    "step of the differences where derivatives are not exact, as a share of the range",
     1e-4,
     1e-12,
     0.1,
@@ -236,14 +236,16 @@ pub const METHODS: &[Method] = &[
                 all[i] = SEARCH[i - 7];
                 i += 1;
             }
+            // As in the thesis, section 7.3.1: from 64 times the last step, by fours.
             all[7].default = 0.02;
-            all[8].default = 1e-4;
+            all[8].default = 0.02 / 64.0;
+            all[9].default = 0.25;
             all
         },
     },
     Method {
         name: "quasi_newton",
-        summary: "BFGS with bounds, by differences; for smooth objectives without constraints",
+        summary: "BFGS with bounds, on exact derivatives through the run where there are some; for smooth objectives without constraints",
         is_pareto: false,
         takes_constraints: false,
         takes_levels: false,

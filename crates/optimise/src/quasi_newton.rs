@@ -1,5 +1,5 @@
 //! A quasi-Newton method with bounds: BFGS (Nocedal, Wright: Numerical optimization, chapter 6) on the
-//! coordinates that are free, with derivatives from central differences.
+//! coordinates that are free, with derivatives as they are told, or from central differences.
 //!
 //! A coordinate at a bound that the gradient pushes against is held there. Points of the line search
 //! are projected into the cube, and many lengths are asked for at once, as are all points of a
@@ -10,10 +10,10 @@ use crate::{Optimiser, Point, Value, clamp};
 
 #[derive(Clone, Debug, PartialEq)]
 enum Phase {
-    /// The point itself and both sides of each coordinate.
-    Gradient {
-        with_centre: bool,
-    },
+    /// The start itself.
+    Start,
+    /// Both sides of each coordinate.
+    Gradient,
     /// Points along a direction, of lengths that are powers of two.
     Line,
     Ended,
@@ -56,11 +56,10 @@ impl QuasiNewton {
             longest: 4.0,
             difference,
             tolerance,
-            phase: Phase::Gradient { with_centre: true },
-            asked: Vec::new(),
+            phase: Phase::Start,
+            asked: vec![start.to_vec()],
         };
         one.forget();
-        one.ask_gradient(true);
         one
     }
 
@@ -71,12 +70,18 @@ impl QuasiNewton {
         self.is_fresh = true;
     }
 
-    fn ask_gradient(&mut self, with_centre: bool) {
+    fn ask_gradient(&mut self) {
         self.asked = differences(&self.point, self.difference);
-        if with_centre {
-            self.asked.push(self.point.clone());
+        self.phase = Phase::Gradient;
+    }
+
+    fn take_gradient(&mut self, gradient: Vec<f64>) {
+        self.gradient = gradient;
+        if self.gradient.iter().any(|g| !g.is_finite()) || !self.value.is_finite() {
+            return self.end();
         }
-        self.phase = Phase::Gradient { with_centre };
+        self.update();
+        self.ask_line();
     }
 
     /// Held at a bound.
@@ -165,22 +170,17 @@ impl Optimiser for QuasiNewton {
 
     fn tell(&mut self, values: &[Value]) {
         match self.phase {
-            Phase::Gradient { with_centre } => {
-                let n = self.point.len();
-                if with_centre {
-                    self.value = values[2 * n].objective();
-                }
-                self.gradient = (0..n)
-                    .map(|i| {
-                        let between = self.asked[2 * i][i] - self.asked[2 * i + 1][i];
-                        (values[2 * i].objective() - values[2 * i + 1].objective()) / between
-                    })
-                    .collect();
-                if self.gradient.iter().any(|g| !g.is_finite()) || !self.value.is_finite() {
-                    return self.end();
-                }
-                self.update();
-                self.ask_line();
+            Phase::Start => {
+                self.value = values[0].objective();
+                self.ask_gradient();
+            }
+            Phase::Gradient => {
+                let slope = |i: usize| {
+                    let between = self.asked[2 * i][i] - self.asked[2 * i + 1][i];
+                    (values[2 * i].objective() - values[2 * i + 1].objective()) / between
+                };
+                let gradient = (0..self.point.len()).map(slope).collect();
+                self.take_gradient(gradient);
             }
             Phase::Line => {
                 let best =
@@ -196,7 +196,7 @@ impl Optimiser for QuasiNewton {
                     self.longest = 4.0;
                     match is_over {
                         true => self.end(),
-                        false => self.ask_gradient(false),
+                        false => self.ask_gradient(),
                     }
                 } else if !self.is_fresh {
                     self.forget();
@@ -210,6 +210,16 @@ impl Optimiser for QuasiNewton {
                 }
             }
             Phase::Ended => {}
+        }
+    }
+
+    fn wants_derivatives(&self) -> Option<&Point> {
+        (self.phase == Phase::Gradient).then_some(&self.point)
+    }
+
+    fn tell_derivatives(&mut self, slopes: Vec<f64>) {
+        if self.phase == Phase::Gradient {
+            self.take_gradient(slopes);
         }
     }
 }

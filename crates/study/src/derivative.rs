@@ -5,6 +5,7 @@
 //! on exactly, eight parameters at a time.
 
 use crate::ensemble::{Ensemble, Refused};
+use crate::metric::{Meters, Metrics};
 use fluxline_core::circuit::Registry;
 use fluxline_core::lanes::are_alike;
 use fluxline_core::plan::Plan;
@@ -117,10 +118,11 @@ impl<'r> Beginning<'r> {
         self.run.steps(self.plan.step)
     }
 
-    /// Runs with the directions of a group; `look` sees the start and every step.
+    /// Runs so many steps with the directions of a group; `look` sees the start and every step.
     pub fn follow(
         &self,
         group: usize,
+        steps: u64,
         stop: &AtomicBool,
         mut look: impl FnMut(&State<Tangent>),
     ) -> Result<(), Refused> {
@@ -165,7 +167,6 @@ impl<'r> Beginning<'r> {
                 state.states[counter as usize] = Tangent::constant(0.0);
             }
         }
-        let steps = self.steps();
         look(&state);
         while state.step < steps {
             if state.step.is_multiple_of(1024) && is_stopped() {
@@ -179,6 +180,43 @@ impl<'r> Beginning<'r> {
             look(&state);
         }
         Ok(())
+    }
+}
+
+/// Metrics of a run, and how they change in each direction of a group; none where a metric jumps, as
+/// times of settling do.
+pub(crate) type Changes = (Vec<f64>, Vec<Vec<Option<f64>>>);
+
+impl Beginning<'_> {
+    /// Runs with the directions of a group, whose steps of differences are given, and looks at metrics.
+    pub fn metrics(
+        &self,
+        group: usize,
+        steps: &[f64],
+        metrics: &Metrics,
+        stop: &AtomicBool,
+    ) -> Result<Changes, Refused> {
+        let dt = self.plan.step;
+        let mut meters = Meters::new(metrics, self.steps());
+        self.follow(group, self.steps(), stop, |state| {
+            meters.look(metrics, state, state.step as f64 * dt);
+        })?;
+        let found = meters.results(metrics, dt, |x: Tangent| x.value);
+        let along = |(direction, step): (usize, &f64)| {
+            // From what the run has summed up to the metrics: a formula of a few numbers.
+            let mut slope = vec![0.0; found.len()];
+            for (places, weight) in CENTRAL {
+                let moved = |x: Tangent| x.value + places * step * x.slope[direction];
+                let results = meters.results(metrics, dt, moved);
+                for (slope, (x, at)) in slope.iter_mut().zip(results.iter().zip(&found)) {
+                    *slope += weight * (x - at) / step;
+                }
+            }
+            let kept = metrics.all.iter().zip(slope);
+            kept.map(|(m, slope)| m.is_smooth().then_some(slope)).collect()
+        };
+        let slopes = steps.iter().enumerate().map(along).collect();
+        Ok((found, slopes))
     }
 }
 
@@ -221,15 +259,16 @@ pub struct Rows {
     pub runs: usize,
 }
 
-/// Derivatives of what an ensemble records at its steps, by the coordinates of a point of the unit
-/// cube.
-pub fn rows(ensemble: &Ensemble, space: &Space, point: &[f64]) -> Result<Rows, Refused> {
+/// A variant of an ensemble before its first step, with derivatives by the coordinates of its point of
+/// the unit cube.
+fn beginning<'m>(
+    ensemble: &Ensemble<'m>,
+    space: &Space,
+    point: &[f64],
+) -> Result<Beginning<'m>, Refused> {
     let threads = ensemble.effort.threads();
-    let registry = ensemble.registry();
     let (plan, run) = ensemble.plan(&space.decode(point))?;
-    let wanted = ensemble.wanted();
-    let slots: Vec<Slot> = ensemble.recorded().iter().map(|variable| variable.slot).collect();
-    let mut beginning = Beginning::of(plan, run, registry)?;
+    let mut beginning = Beginning::of(plan, run, ensemble.registry())?;
     let slopes = side_by_side(point.len(), threads, |i| {
         // Towards the side where there is room.
         let room = 4.0 * NEARBY;
@@ -245,10 +284,21 @@ pub fn rows(ensemble: &Ensemble, space: &Space, point: &[f64]) -> Result<Rows, R
         })
     })?;
     slopes.into_iter().for_each(|slope| beginning.push(slope));
+    Ok(beginning)
+}
+
+/// Derivatives of what an ensemble records at its steps, by the coordinates of a point of the unit
+/// cube.
+pub fn rows(ensemble: &Ensemble, space: &Space, point: &[f64]) -> Result<Rows, Refused> {
+    let threads = ensemble.effort.threads();
+    let wanted = ensemble.wanted();
+    let slots: Vec<Slot> = ensemble.recorded().iter().map(|variable| variable.slot).collect();
+    let beginning = beginning(ensemble, space, point)?;
+    let steps = wanted.steps_of(beginning.steps());
     let groups = side_by_side(beginning.groups(), threads, |group| {
         let mut recorded: Vec<Tangent> = Vec::new();
         let mut next = wanted.steps.iter().peekable();
-        beginning.follow(group, &ensemble.stop, |state| {
+        beginning.follow(group, steps, &ensemble.stop, |state| {
             if next.next_if(|step| **step == state.step).is_some() {
                 recorded.push(Tangent::constant(0.0));
                 recorded.extend(slots.iter().map(|slot| slot.read(state)));
@@ -261,4 +311,33 @@ pub fn rows(ensemble: &Ensemble, space: &Space, point: &[f64]) -> Result<Rows, R
         recorded.iter().map(|number| number.slope[i % DIRECTIONS]).collect()
     };
     Ok(Rows { slopes: (0..point.len()).map(column).collect(), runs: groups.len() })
+}
+
+/// Metrics of an ensemble, differentiated.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Gradient {
+    /// By coordinate of the unit cube, then by metric.
+    pub slopes: Vec<Vec<f64>>,
+    /// How many runs with derivatives it took.
+    pub runs: usize,
+}
+
+/// Derivatives of the metrics of an ensemble, by the coordinates of a point of the unit cube.
+pub fn gradient(ensemble: &Ensemble, space: &Space, point: &[f64]) -> Result<Gradient, Refused> {
+    let metrics = ensemble.metrics();
+    if metrics.all.is_empty() {
+        return Err(not_exact("the objective", "is not made of metrics"));
+    }
+    if let Some(jumps) = metrics.all.iter().find(|metric| !metric.is_smooth()) {
+        return Err(not_exact(&format!("`{}`", jumps.text), "jumps, and has no derivative"));
+    }
+    let beginning = beginning(ensemble, space, point)?;
+    let groups = side_by_side(beginning.groups(), ensemble.effort.threads(), |group| {
+        let directions = (point.len() - group * DIRECTIONS).min(DIRECTIONS);
+        beginning.metrics(group, &vec![NEARBY; directions], metrics, &ensemble.stop)
+    })?;
+    let runs = groups.len();
+    let slopes = groups.into_iter().flat_map(|(_, slopes)| slopes);
+    let slopes = slopes.map(|all| all.into_iter().map(|x| x.unwrap_or(f64::NAN)).collect());
+    Ok(Gradient { slopes: slopes.collect(), runs })
 }

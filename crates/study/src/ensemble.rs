@@ -42,6 +42,14 @@ pub struct Refused {
     pub sources: SourceMap,
 }
 
+impl Refused {
+    /// The message of the first error.
+    pub fn first_error(&self) -> String {
+        let first = self.problems.iter().find(|problem| problem.is_error());
+        first.map_or(String::new(), |problem| problem.message().to_owned())
+    }
+}
+
 impl From<Diagnostic> for Refused {
     fn from(problem: Diagnostic) -> Self {
         Self { problems: problem.into(), sources: SourceMap::new() }
@@ -133,6 +141,16 @@ pub struct Effort {
 }
 
 impl Effort {
+    /// As asked for on a command line, by one of so many processes that share the cores of a host.
+    pub fn shared(threads: Option<u32>, sharing: usize, lanes: &str) -> Self {
+        let threads = match (threads, sharing) {
+            (Some(threads), _) => threads as usize,
+            (None, 1) => 0,
+            (None, sharing) => (Self::default().threads() / sharing).max(1),
+        };
+        Self { threads, lanes: lanes.parse().unwrap_or(0) }
+    }
+
     /// Threads that are used.
     pub fn threads(&self) -> usize {
         let cores = || std::thread::available_parallelism().map_or(1, |n| n.get());
@@ -171,6 +189,16 @@ pub struct Wanted {
     pub steps: Arc<[u64]>,
 }
 
+impl Wanted {
+    /// How many of the steps of a run have to be taken: none after the last that is looked at.
+    pub(crate) fn steps_of(&self, all: u64) -> u64 {
+        match self.steps.last() {
+            Some(&last) if self.metrics.is_empty() => last.min(all),
+            _ => all,
+        }
+    }
+}
+
 /// Variants of a circuit.
 pub struct Ensemble<'m> {
     model: &'m dyn Model,
@@ -182,6 +210,10 @@ pub struct Ensemble<'m> {
     fingerprint: u64,
     /// Code of its own, once it has paid to make some; none where that is not possible.
     code: OnceLock<Option<LaneCode>>,
+    /// Variants that were asked for, and from how many on code pays, once that is known. Who has asked
+    /// for many will ask for more.
+    asked: AtomicUsize,
+    pays_from: OnceLock<usize>,
     /// How it is run.
     pub effort: Effort,
     /// Interrupts it.
@@ -208,15 +240,10 @@ struct Built {
     number: usize,
     plan: Plan,
     run: RunSettings,
+    steps: u64,
     look: Arc<Look>,
     /// Where it begins.
     state: Option<State<f64>>,
-}
-
-impl Built {
-    fn steps(&self) -> u64 {
-        self.run.steps(self.plan.step)
-    }
 }
 
 impl<'m> Ensemble<'m> {
@@ -291,6 +318,8 @@ impl<'m> Ensemble<'m> {
             shared: Arc::new(shared),
             fingerprint: plan.fingerprint,
             code: OnceLock::new(),
+            asked: AtomicUsize::new(0),
+            pays_from: OnceLock::new(),
             effort: Effort::default(),
             stop: AtomicBool::new(false),
         };
@@ -337,7 +366,7 @@ impl<'m> Ensemble<'m> {
 
     /// Steps of the first sound variant.
     pub fn steps(&self) -> u64 {
-        self.circuit.run.steps(self.circuit.run.step)
+        self.wanted.steps_of(self.circuit.run.steps(self.circuit.run.step))
     }
 
     /// Evaluates variants; the results are in their order.
@@ -419,7 +448,12 @@ impl<'m> Ensemble<'m> {
         let (lanes, steps) = (self.effort.lanes(), self.steps());
         let components = self.circuit.components.len();
         let anyway = run.fused == Fused::On;
-        let may_pay = anyway || choice::may_pay_for_variants(count, steps, components);
+        let asked = self.asked.fetch_add(count, Ordering::Relaxed) + count;
+        let may_pay = anyway
+            || match self.pays_from.get() {
+                Some(&least) => asked >= least,
+                None => choice::may_pay_for_variants(asked, steps, components),
+            };
         if run.fused == Fused::Off || lanes == 1 || !may_pay || self.code.get().is_some() {
             return;
         }
@@ -436,13 +470,15 @@ impl<'m> Ensemble<'m> {
         let first = plans.swap_remove(0);
         let Ok(look) = Look::new(&first, &self.wanted) else { return };
         let code = match LaneSource::of(first, &plans, registry, lanes, look.metrics.slots()) {
-            Ok(source)
-                if anyway || choice::pays_for_variants(&source, count, steps, components) =>
-            {
-                source.compile().ok()
-            }
-            // More runs may make it pay later.
-            Ok(_) => return,
+            Ok(source) => match choice::pays_from(&source, steps) {
+                Some(least) if anyway || asked >= least => source.compile().ok(),
+                // More runs will make it pay later.
+                Some(least) => {
+                    let _ = self.pays_from.set(least);
+                    return;
+                }
+                None => None,
+            },
             Err(_) => None,
         };
         let _ = self.code.set(code);
@@ -531,7 +567,9 @@ impl<'m> Ensemble<'m> {
                 message: problem.message().to_owned(),
             })?),
         };
-        Ok(Built { number, run: circuit.run.clone(), look, plan, state: None })
+        let run = circuit.run.clone();
+        let steps = self.wanted.steps_of(run.steps(plan.step));
+        Ok(Built { number, run, steps, look, plan, state: None })
     }
 
     fn run_in_lanes<const N: usize>(&self, mut built: Vec<Built>, results: &mut [Option<Outcome>])
@@ -657,14 +695,14 @@ impl<'m> Ensemble<'m> {
         if let Some(own) = &mut own {
             own.begin(&mut state);
         }
-        let mut observer = Observer::<Lanes<N>>::new(&first.look, &self.wanted, first.steps());
+        let mut observer = Observer::<Lanes<N>>::new(&first.look, &self.wanted, first.steps);
         let slots = first.look.metrics.slots();
         let mut failed = 0u64;
         let all = u64::MAX >> (64 - N);
         let is_whole = march(
             &first.plan,
             &mut state,
-            first.steps(),
+            first.steps,
             &first.look,
             &mut observer,
             |state, steps, seen| match (&mut own, &mut lanes) {
@@ -720,13 +758,13 @@ impl<'m> Ensemble<'m> {
             one.state = Some(state);
         }
         let mut state = one.state.as_ref().unwrap_or(&one.plan.initial).clone();
-        let mut observer = Observer::<f64>::new(&one.look, &self.wanted, one.steps());
+        let mut observer = Observer::<f64>::new(&one.look, &self.wanted, one.steps);
         let mut tally = Tally::new(&one.plan, &mut state, false);
         let mut has_failed = false;
         let is_whole = march(
             &one.plan,
             &mut state,
-            one.steps(),
+            one.steps,
             &one.look,
             &mut observer,
             |state, steps, seen| {
@@ -753,8 +791,8 @@ impl<'m> Ensemble<'m> {
     /// when interrupted.
     fn reason(&self, one: &Built) -> Option<Reason> {
         let mut state = one.state.as_ref().unwrap_or(&one.plan.initial).clone();
-        let mut recorder = Recorder::new(Vec::new(), Sampling::Even(2), one.steps());
-        let outcome = run::run(&one.plan, &mut state, one.steps(), &mut recorder, false, |_| {
+        let mut recorder = Recorder::new(Vec::new(), Sampling::Even(2), one.steps);
+        let outcome = run::run(&one.plan, &mut state, one.steps, &mut recorder, false, |_| {
             !self.is_stopped()
         });
         let time = |seconds: f64| Quantity::new(seconds, Dimension::TIME);

@@ -237,6 +237,31 @@ impl Fit {
         Ok(Self { signals: found, steps: steps.into(), measure: study.fit.measure })
     }
 
+    /// The samples that are fitted, alone: a search needs no step after the last of them.
+    pub fn fitted(&self) -> Self {
+        let mut signals = self.signals.clone();
+        let mut needed: Vec<usize> = Vec::new();
+        for signal in &mut signals {
+            let kept: Vec<usize> =
+                (0..signal.times.len()).filter(|&i| signal.is_fitted[i]).collect();
+            signal.times = kept.iter().map(|&i| signal.times[i]).collect();
+            signal.values = kept.iter().map(|&i| signal.values[i]).collect();
+            signal.places = kept.iter().map(|&i| signal.places[i]).collect();
+            signal.is_fitted = vec![true; kept.len()];
+            for &(row, part) in &signal.places {
+                needed.push(row);
+                needed.extend((part > 0.0).then_some(row + 1));
+            }
+        }
+        needed.sort_unstable();
+        needed.dedup();
+        for place in signals.iter_mut().flat_map(|signal| &mut signal.places) {
+            place.0 = needed.binary_search(&place.0).unwrap_or(0);
+        }
+        let steps: Vec<u64> = needed.iter().map(|&row| self.steps[row]).collect();
+        Self { signals, steps: steps.into(), measure: self.measure }
+    }
+
     /// What the circuit gave for a signal, at the times of the data.
     pub fn simulated(&self, evaluation: &Evaluation, signal: usize) -> Vec<f64> {
         self.at_samples(&evaluation.rows, signal)

@@ -500,7 +500,7 @@ impl Reader<'_> {
     fn not_a_signal(&self, text: &str, at: &str) -> Diagnostic {
         let message = format!("`{text}` cannot be read as a signal at `{at}`");
         wrong(self.text, message)
-            .help("signals are variables and their sums, differences and products: load.x - reference.out")
+            .help("signals are variables, quantities, and their sums, differences and products: load.x - reference.out, load.x - 0.2 m")
     }
 }
 
@@ -598,11 +598,13 @@ impl SignalParser<'_, '_, '_> {
         let end = text.find(|c| !is_word(c)).unwrap_or(text.len());
         let (word, rest) = text.split_at(end);
         self.rest = rest;
-        if let Ok(number) = word.parse::<f64>() {
-            self.ops.push(Op::Number(number));
-            return Ok(None);
-        }
         let Some(variable) = self.reader.variables.find(word) else {
+            if let Some((quantity, rest)) = leading_quantity(text) {
+                self.rest = rest;
+                self.ops.push(Op::Number(quantity.value));
+                let dimension = quantity.dimension;
+                return Ok((!dimension.is_dimensionless()).then_some(dimension));
+            }
             if word.is_empty() {
                 return Err(self.reader.not_a_signal(text, text));
             }
@@ -619,6 +621,25 @@ impl SignalParser<'_, '_, '_> {
         self.ops.push(Op::Read(place));
         Ok(dimension(&variable))
     }
+}
+
+/// The quantity that a text begins with, and what follows: the longest, since units have `*` and `/`, too.
+fn leading_quantity(text: &str) -> Option<(Quantity, &str)> {
+    const LONGEST: usize = 80;
+    let is_number = text.starts_with(|c: char| c.is_ascii_digit() || c == '.');
+    let ends = text.char_indices().map(|(at, _)| at).skip(1).chain([text.len()]);
+    let ends: Vec<usize> = ends.take_while(|at| *at <= LONGEST && is_number).collect();
+    ends.into_iter().rev().find_map(|end| {
+        let (quantity, rest) = text.split_at(end);
+        // Not in the middle of a word.
+        let is_cut = quantity.ends_with(char::is_alphanumeric)
+            && rest
+                .starts_with(|c: char| c.is_alphanumeric() || matches!(c, '_' | '.' | '#' | '$'));
+        if is_cut {
+            return None;
+        }
+        Quantity::parse(quantity.trim_end()).ok().map(|quantity| (quantity, rest))
+    })
 }
 
 /// What the metrics of runs in progress have seen, one lane each.

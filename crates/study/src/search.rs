@@ -3,12 +3,13 @@
 //! Every variant is computed once. The log of all of them is also the saved state: an interrupted
 //! study tells the optimiser what the log holds, and so comes to where it was, bit for bit.
 
-use crate::derivative::rows;
-use crate::ensemble::{Ensemble, Evaluation, Reason, ReasonKind, Variant};
+use crate::derivative::{gradient, rows};
+use crate::ensemble::{Ensemble, Evaluation, Outcome, Reason, ReasonKind, Variant};
 use crate::file::StudyFile;
 use crate::fit::Fit;
 use crate::journal::Journal;
 use crate::metric::Metrics;
+use crate::team::{self, Helpers};
 use fluxline_core::variables::Variables;
 use fluxline_diagnostics::{Code, Diagnostic, Diagnostics};
 use fluxline_optimise::levenberg_marquardt::LevenbergMarquardt;
@@ -25,6 +26,11 @@ pub trait Judge {
     fn metrics(&self, evaluation: &Evaluation) -> Vec<f64>;
     /// What they are worth.
     fn value(&self, metrics: &[f64]) -> Value;
+    /// How that changes where they change by these; none where it has no derivative.
+    fn slope(&self, changes: &[f64]) -> Option<f64> {
+        let _ = changes;
+        None
+    }
 }
 
 /// The numbers kept of a run, or why there are none.
@@ -57,6 +63,8 @@ pub enum Ended {
 /// Runs of a study: computes, remembers, logs.
 pub struct Runs<'a, 'm> {
     ensemble: &'a Ensemble<'m>,
+    /// Processes that share the work.
+    helpers: Option<&'a dyn Helpers>,
     judge: &'a dyn Judge,
     budget: u64,
     /// What an earlier attempt has computed.
@@ -81,6 +89,7 @@ impl<'a, 'm> Runs<'a, 'm> {
     ) -> Self {
         Self {
             ensemble,
+            helpers: None,
             judge,
             budget,
             known,
@@ -90,6 +99,11 @@ impl<'a, 'm> Runs<'a, 'm> {
             best: None,
             simulated: 0,
         }
+    }
+
+    /// Shared with other processes, which changes no result.
+    pub fn shared_with(self, helpers: Option<&'a dyn Helpers>) -> Self {
+        Self { helpers, ..self }
     }
 
     /// The best variant so far.
@@ -200,8 +214,9 @@ impl<'a, 'm> Runs<'a, 'm> {
         }
         let mut failure = None;
         let mut count = 0;
-        let (ensemble, judge) = (self.ensemble, self.judge);
-        ensemble.evaluate_each(rest.len(), &|i| rest[i].clone(), &mut |i, outcome| {
+        let (ensemble, helpers, judge) = (self.ensemble, self.helpers, self.judge);
+        let variant = |i: usize| rest[i].clone();
+        let mut hand_on = |i: usize, outcome: Outcome| {
             count += 1;
             self.simulated += 1;
             let kept = outcome.as_ref().map(|one| judge.metrics(one)).map_err(Clone::clone);
@@ -219,7 +234,13 @@ impl<'a, 'm> Runs<'a, 'm> {
                 whole(i, evaluation);
             }
             watch(self);
-        });
+        };
+        match helpers {
+            None => ensemble.evaluate_each(rest.len(), &variant, &mut hand_on),
+            Some(helpers) => {
+                team::evaluate_each(ensemble, helpers, rest.len(), &variant, &mut hand_on);
+            }
+        }
         match failure {
             Some(error) => Err(Ended::Unwritten(error)),
             None if count < rest.len() => Err(Ended::Interrupted),
@@ -245,15 +266,35 @@ pub fn failures(log: &[Tried]) -> Vec<(ReasonKind, u64, &Tried)> {
 /// Where there are levels only, a method may ask for what is known already for ever.
 const MOST_IDLE: u32 = 300;
 
-/// Lets an optimiser ask until it ends.
+/// Lets an optimiser ask until it ends. One that wants derivatives gets exact ones, through the run, as
+/// long as parameters and objective have them and `slopes` refuses nothing.
 pub fn optimise(
     runs: &mut Runs,
     optimiser: &mut dyn Optimiser,
     space: &Space,
+    slopes: &mut Slopes,
     watch: &mut dyn FnMut(&Runs),
 ) -> Ended {
     let mut idle = 0;
     loop {
+        if slopes.refusal.is_none()
+            && let Some(point) = optimiser.wants_derivatives()
+        {
+            let judge = runs.judge;
+            let whole = |all: &Vec<f64>| judge.slope(all);
+            match gradient(runs.ensemble, space, point) {
+                Ok(found) => match found.slopes.iter().map(whole).collect() {
+                    Some(objective) => {
+                        slopes.exact += found.runs as u64;
+                        optimiser.tell_derivatives(objective);
+                    }
+                    None => slopes.refuse("the objective has no derivatives"),
+                },
+                Err(_) if runs.ensemble.stop.load(Ordering::Relaxed) => return Ended::Interrupted,
+                Err(refused) => slopes.refuse(&refused.first_error()),
+            }
+            continue;
+        }
         let points = optimiser.ask();
         if points.is_empty() || idle > MOST_IDLE {
             return Ended::Converged;
@@ -272,7 +313,7 @@ pub fn optimise(
     }
 }
 
-/// How a method of least squares came by its derivatives.
+/// How a method came by its derivatives.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct Slopes {
     /// Runs that carried derivatives.
@@ -282,6 +323,10 @@ pub struct Slopes {
 }
 
 impl Slopes {
+    fn refuse(&mut self, why: &str) {
+        self.refusal = Some(why.to_owned());
+    }
+
     /// Differences of runs from the beginning.
     pub fn by_differences(why: &str) -> Self {
         Self { exact: 0, refusal: Some(why.to_owned()) }
@@ -310,11 +355,7 @@ pub fn least_squares(
                     method.tell_derivatives(found.slopes.iter().map(by).collect());
                 }
                 Err(_) if runs.ensemble.stop.load(Ordering::Relaxed) => return Ended::Interrupted,
-                Err(refused) => {
-                    let first = refused.problems.iter().find(|problem| problem.is_error());
-                    let why = first.map_or("", |problem| problem.message());
-                    slopes.refusal = Some(why.to_owned());
-                }
+                Err(refused) => slopes.refuse(&refused.first_error()),
             }
             continue;
         }
@@ -429,5 +470,10 @@ impl Judge for Goals {
         };
         let beyond = constraints.iter().zip(&self.scales).map(|(x, scale)| x.max(0.0) / scale);
         Value::new(objectives, beyond.sum())
+    }
+
+    fn slope(&self, changes: &[f64]) -> Option<f64> {
+        let is_plain = !self.is_pareto && self.scales.is_empty();
+        is_plain.then(|| changes.iter().zip(&self.factors).map(|(x, factor)| x * factor).sum())
     }
 }

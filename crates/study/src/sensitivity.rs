@@ -11,12 +11,12 @@
 
 use crate::derivative::{Beginning, CENTRAL, not_exact};
 use crate::ensemble::{Model, Parameter, Refused, Variant, overrides};
-use crate::metric::{Meters, Metrics};
+use crate::metric::Metrics;
 use crate::random::{Purpose, bits, uniform};
 use crate::sobol::{MOST_DIMENSIONS, Sobol};
 use fluxline_core::circuit::Circuit;
 use fluxline_core::plan::Plan;
-use fluxline_core::tangent::{DIRECTIONS, Tangent};
+use fluxline_core::tangent::DIRECTIONS;
 use std::sync::atomic::AtomicBool;
 
 // ---- Derivatives through a run -------------------------------------------------------------------
@@ -71,27 +71,11 @@ pub fn derivatives(
         beginning.push(slope);
     }
     let mut found = Derivatives { metrics: Vec::new(), slopes: Vec::new() };
-    let step_length = beginning.plan.step;
     for (group, values) in values.chunks(DIRECTIONS).enumerate() {
-        let mut meters = Meters::new(&metrics, beginning.steps());
-        beginning.follow(group, stop, |state| {
-            meters.look(&metrics, state, state.step as f64 * step_length);
-        })?;
-        found.metrics = meters.results(&metrics, step_length, |x: Tangent| x.value);
-        for (direction, value) in values.iter().enumerate() {
-            // From what the run has summed up to the metrics: a formula of a few numbers.
-            let step = NEARBY * value.abs();
-            let mut slope = vec![0.0; found.metrics.len()];
-            for (places, weight) in CENTRAL {
-                let moved = |x: Tangent| x.value + places * step * x.slope[direction];
-                let results = meters.results(&metrics, step_length, moved);
-                for (slope, (x, at)) in slope.iter_mut().zip(results.iter().zip(&found.metrics)) {
-                    *slope += weight * (x - at) / step;
-                }
-            }
-            let kept = metrics.all.iter().zip(slope);
-            found.slopes.push(kept.map(|(m, slope)| m.is_smooth().then_some(slope)).collect());
-        }
+        let steps: Vec<f64> = values.iter().map(|value| NEARBY * value.abs()).collect();
+        let (metrics, slopes) = beginning.metrics(group, &steps, &metrics, stop)?;
+        found.metrics = metrics;
+        found.slopes.extend(slopes);
     }
     Ok(found)
 }

@@ -619,6 +619,86 @@ fn derivatives_of_recorded_rows_equal_differences_of_runs() {
     }
 }
 
+/// A mean is linear: a constant in a signal shifts it, a factor scales it, in SI units.
+#[test]
+fn quantities_in_signals_are_read_with_their_units() {
+    let model = Text::new(SMOOTH);
+    let metrics = [
+        "mean(pump.outlet.pressure)",
+        "mean(pump.outlet.pressure - 45 bar)",
+        "mean(2e-3 l/min + first.inlet.flow * 3)",
+        "mean(first.inlet.flow)",
+        "mean((pump.outlet.pressure - 1 MPa) * 2 m^2)",
+    ];
+    let nominal = [vec![2.2e-3]];
+    let ensemble = ensemble(&model, &[("first.diameter", "m")], &metrics, &nominal);
+    let found = ensemble.evaluate(&nominal).remove(0).unwrap().metrics;
+    let near = |a: f64, b: f64| assert!((a - b).abs() < 1e-9 * b.abs(), "{a} {b}");
+    near(found[1], found[0] - 45e5);
+    near(found[2], 2e-6 / 60.0 + 3.0 * found[3]);
+    near(found[4], 2.0 * (found[0] - 1e6));
+    let dimensions: Vec<Dimension> = ensemble.metrics().all.iter().map(|m| m.dimension).collect();
+    assert_eq!(dimensions[1], dimensions[0]);
+    assert_eq!(dimensions[4], Quantity::parse("1 N").unwrap().dimension);
+    let wanted =
+        Wanted { metrics: vec!["rms(pump.outlet.pressure - 3 mm)".into()], ..Wanted::default() };
+    let refused = Ensemble::new(&model, vec![parameter("first.diameter", "m")], wanted, nominal);
+    let told = format!("{:?}", refused.err().unwrap().problems);
+    assert!(told.contains("cannot be added or subtracted"), "{told}");
+}
+
+/// A sum of metrics, made small.
+struct Sum;
+
+impl fluxline_study::search::Judge for Sum {
+    fn metrics(&self, evaluation: &Evaluation) -> Vec<f64> {
+        evaluation.metrics.clone()
+    }
+    fn value(&self, metrics: &[f64]) -> fluxline_optimise::Value {
+        fluxline_optimise::Value::new(vec![1e-5 * metrics.iter().sum::<f64>()], 0.0)
+    }
+    fn slope(&self, changes: &[f64]) -> Option<f64> {
+        Some(1e-5 * changes.iter().sum::<f64>())
+    }
+}
+
+/// Two throttles in a row that are to hold two pressures: the descent comes to the same optimum with
+/// exact derivatives as with differences, which cost four runs for each gradient.
+#[test]
+fn a_descent_on_exact_derivatives_finds_the_optimum_of_one_on_differences_in_fewer_runs() {
+    use fluxline_optimise::method::{Chosen, find};
+    use fluxline_optimise::space::{Scale, Space, Variable};
+    use fluxline_study::search::{Ended, Runs, Slopes, optimise};
+    let model = Text::new(SMOOTH);
+    let named = [("first.diameter", "m"), ("second.conductance", "m^3/(s*Pa)")];
+    let range = |low: f64, high: f64| Variable::Continuous { low, high, scale: Scale::Log };
+    let space = Space { variables: vec![range(1.5e-3, 3e-3), range(2e-11, 2e-10)] };
+    let start = vec![0.5, 0.5];
+    let metrics = ["rms(pump.outlet.pressure - 45 bar)", "rms(second.inlet.pressure - 20 bar)"];
+    let ensemble = ensemble(&model, &named, &metrics, &[space.decode(&start)]);
+    let search = |slopes: &mut Slopes| {
+        let mut runs = Runs::new(&ensemble, &Sum, 10_000, Vec::new(), None);
+        let method = Chosen::new(find("quasi_newton").unwrap());
+        let mut optimiser = method.optimiser(&space, &start, 1).unwrap();
+        let ended = optimise(&mut runs, optimiser.as_mut(), &space, slopes, &mut |_| {});
+        assert!(matches!(ended, Ended::Converged), "{ended:?}");
+        (space.encode(&runs.best().unwrap().variant), runs.log.len())
+    };
+    let mut exact = Slopes::default();
+    let (found, runs) = search(&mut exact);
+    assert_eq!(exact.refusal, None);
+    let mut refused = Slopes::by_differences("asked for");
+    let (expected, by_differences) = search(&mut refused);
+    for (a, b) in found.iter().zip(&expected) {
+        assert!((a - b).abs() < 1e-4, "{found:?} {expected:?}");
+    }
+    assert!(
+        runs as u64 + exact.exact < by_differences as u64,
+        "{runs} and {}, not {by_differences}",
+        exact.exact
+    );
+}
+
 #[test]
 fn a_parameter_that_changes_a_delay_has_no_exact_derivative() {
     use fluxline_study::sensitivity::derivatives;

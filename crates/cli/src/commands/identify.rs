@@ -2,11 +2,12 @@
 
 use super::Console;
 use super::study::{
-    self, Found, Opened, at_bound, close, follow, run_best, shown, write_circuit, write_report,
+    self, Found, Opened, Study, at_bound, close, derivatives, follow, run_best, shown,
+    write_circuit, write_report,
 };
 use super::sweep::File;
 use crate::args::Identify;
-use crate::display::{Shown, columns, count, counted, number, rounded, time};
+use crate::display::{Shown, columns, count, number, rounded, time};
 use crate::session::Failure;
 use fluxline_diagnostics::{Code, Diagnostic, Diagnostics};
 use fluxline_formats::Override;
@@ -16,11 +17,16 @@ use fluxline_study::ensemble::{Ensemble, Evaluation, Outcome, Wanted};
 use fluxline_study::file::{Kind, Measure};
 use fluxline_study::fit::{Data, Fit, INTERVAL, Quality, Uncertainty, uncertainty};
 use fluxline_study::search::{Judge, Runs, Slopes, least_squares, optimise};
+use fluxline_study::team::Helpers;
 use fluxline_units::{Dimension, Quantity};
 use serde_json::json;
 use std::sync::Arc;
 
 pub(super) fn run(console: &Console, args: &Identify) -> u8 {
+    study::perform(console, &args.study, |console| open(console, args))
+}
+
+fn open<'a>(console: &Console, args: &'a Identify) -> Result<Identification<'a>, u8> {
     let mut data = None;
     let opened = study::open(console, &args.study, Kind::Identify, |study, step| {
         let path = args.data.clone().or_else(|| study.data.as_ref().map(|(path, _)| path.clone()));
@@ -36,24 +42,43 @@ pub(super) fn run(console: &Console, args: &Identify) -> u8 {
         let set = read.overrides(study, step)?;
         data = Some(read);
         Ok(set)
-    });
-    let opened = match opened {
-        Ok(opened) => opened,
-        Err(code) => return code,
-    };
-    let Some(data) = data else { return 2 };
-    let fit = match fit(&opened, &data) {
-        Ok(fit) => fit,
+    })?;
+    let Some(data) = data else { return Err(2) };
+    match fit(&opened, &data) {
+        Ok(fit) => Ok(Identification { args, opened, fitted: fit.fitted(), fit }),
         Err(problems) => {
             let code = console.report(&problems, &opened.sources);
             console.tell(&format!("\n{}\n", problems.summary()));
-            return code;
+            Err(code)
         }
-    };
-    match identify(console, args, &opened, &fit) {
-        Ok(code) => code,
-        Err(Refusal::Circuit(failure)) => console.refuse(&failure),
-        Err(Refusal::Other(problem)) => console.fail(problem),
+    }
+}
+
+struct Identification<'a> {
+    args: &'a Identify,
+    opened: Opened,
+    /// All samples.
+    fit: Fit,
+    /// Those that are fitted. The search ends its runs with the last of them; what validates is looked
+    /// at afterwards.
+    fitted: Fit,
+}
+
+impl Study for Identification<'_> {
+    fn opened(&self) -> &Opened {
+        &self.opened
+    }
+
+    fn wanted(&self) -> Wanted {
+        wanted(&self.fitted, 1)
+    }
+
+    fn perform(&self, console: &Console, ensemble: &Ensemble, helpers: Option<&dyn Helpers>) -> u8 {
+        match self.identify(console, ensemble, helpers) {
+            Ok(code) => code,
+            Err(Refusal::Circuit(failure)) => console.refuse(&failure),
+            Err(Refusal::Other(problem)) => console.fail(problem),
+        }
     }
 }
 
@@ -93,65 +118,85 @@ fn wanted(fit: &Fit, refined: u64) -> Wanted {
     }
 }
 
-fn identify(console: &Console, args: &Identify, opened: &Opened, fit: &Fit) -> Result<u8, Refusal> {
-    let study = &opened.study;
-    let ensemble =
-        study::ensemble(opened, &args.study, wanted(fit, 1)).map_err(Refusal::Circuit)?;
-    let metric = |one: &fluxline_study::fit::Signal| {
-        let what = match study.fit.measure {
-            Measure::Absolute => "mean absolute difference",
-            Measure::Squared => "RMS difference",
+impl Identification<'_> {
+    fn identify(
+        &self,
+        console: &Console,
+        ensemble: &Ensemble,
+        helpers: Option<&dyn Helpers>,
+    ) -> Result<u8, Refusal> {
+        let Self { args, opened, fit, fitted } = self;
+        let study = &opened.study;
+        let metric = |one: &fluxline_study::fit::Signal| {
+            let what = match study.fit.measure {
+                Measure::Absolute => "mean absolute difference",
+                Measure::Squared => "RMS difference",
+            };
+            (format!("{what} of {}", one.variable), one.unit.clone())
         };
-        (format!("{what} of {}", one.variable), one.unit.clone())
-    };
-    let metrics = fit.signals.iter().map(metric).collect();
-    let told = format!("{fit:?}");
-    let (journal, known) = study::journal(opened, &args.study, metrics, &told)?;
-    let mut runs = Runs::new(&ensemble, fit, study.evaluations, known, journal);
-    let start = opened.space.encode(&opened.start);
-    let mut slopes = match study.fit.is_exact {
-        true => Slopes::default(),
-        false => Slopes::by_differences("the study asks for differences"),
-    };
-    let ended = follow(&args.study, &ensemble, &mut runs, |runs, watch| {
-        let method = &study.method;
-        if let Some(mut method) = method.least_squares(&start, study.seed) {
-            return least_squares(runs, &mut method, &opened.space, fit, &mut slopes, watch);
+        let metrics = fit.signals.iter().map(metric).collect();
+        let told = format!("{fit:?}");
+        let (journal, known) = study::journal(opened, &args.study, metrics, &told)?;
+        let mut runs =
+            Runs::new(ensemble, fitted, study.evaluations, known, journal).shared_with(helpers);
+        let start = opened.space.encode(&opened.start);
+        let mut slopes = match study.fit.is_exact {
+            true => Slopes::default(),
+            false => Slopes::by_differences("the study asks for differences"),
+        };
+        let ended = follow(&args.study, ensemble, &mut runs, |runs, watch| {
+            let method = &study.method;
+            if let Some(mut method) = method.least_squares(&start, study.seed) {
+                return least_squares(runs, &mut method, &opened.space, fitted, &mut slopes, watch);
+            }
+            match method.optimiser(&opened.space, &start, study.seed) {
+                Some(mut optimiser) => {
+                    optimise(runs, optimiser.as_mut(), &opened.space, &mut slopes, watch)
+                }
+                None => unreachable!("every method is one or the other"),
+            }
+        });
+        let mut found = close(&args.study, ensemble.effort, runs, ended)?;
+        found.ranks = helpers.map(|helpers| helpers.count() + 1);
+        let slopes = study.method.method.is_least_squares.then_some(slopes);
+        let Some(best) = found.best().cloned() else {
+            console.print(&found.head(console, opened, &args.study));
+            console.tell("no run gave a value\n");
+            return Ok(1);
+        };
+        let whole =
+            study::ensemble(opened, &args.study, wanted(fit, 1), 1).map_err(Refusal::Circuit)?;
+        let Some(learned) = learn(opened, fit, &whole, &best.variant, slopes) else {
+            let problem = Diagnostic::error(Code::Interrupted, "interrupted after the search");
+            return Err(problem.into());
+        };
+        if let Some(path) = &args.study.circuit {
+            let name = args.study.file.file_name().unwrap_or_default().to_string_lossy();
+            let comment = format!("# Values by `fluxline identify {name}`.\n\n");
+            write_circuit(opened, &best.variant, path, &comment)?;
+            found.files.push(path.clone());
         }
-        match method.optimiser(&opened.space, &start, study.seed) {
-            Some(mut optimiser) => optimise(runs, optimiser.as_mut(), &opened.space, watch),
-            None => unreachable!("every method is one or the other"),
+        if let Some(path) = &args.study.report {
+            let report = report(args, opened, fit, &found, &best.variant, &learned);
+            write_report(&report, path)?;
+            found.files.push(path.clone());
         }
-    });
-    let mut found = close(&args.study, ensemble.effort, runs, ended)?;
-    let slopes = study.method.method.is_least_squares.then_some(slopes);
-    let Some(best) = found.best().cloned() else {
-        console.print(&found.head(console, opened, &args.study));
-        console.tell("no run gave a value\n");
-        return Ok(1);
-    };
-    let Some(learned) = learn(opened, fit, &ensemble, &best.variant, slopes) else {
-        let problem = Diagnostic::error(Code::Interrupted, "interrupted after the search");
-        return Err(problem.into());
-    };
-    if let Some(path) = &args.study.circuit {
-        let name = args.study.file.file_name().unwrap_or_default().to_string_lossy();
-        let comment = format!("# Values by `fluxline identify {name}`.\n\n");
-        write_circuit(opened, &best.variant, path, &comment)?;
-        found.files.push(path.clone());
-    }
-    if let Some(path) = &args.study.report {
-        let report = report(args, opened, fit, &found, &best.variant, &learned);
-        write_report(&report, path)?;
-        found.files.push(path.clone());
-    }
-    match args.study.json {
-        true => console.json(&to_json(args, opened, fit, &found, &best.variant, &learned)),
-        false => {
-            console.print(&to_text(console, args, opened, fit, &found, &best.variant, &learned));
+        match args.study.json {
+            true => console.json(&to_json(args, opened, fit, &found, &best.variant, &learned)),
+            false => {
+                console.print(&to_text(
+                    console,
+                    args,
+                    opened,
+                    fit,
+                    &found,
+                    &best.variant,
+                    &learned,
+                ));
+            }
         }
+        Ok(0)
     }
-    Ok(0)
 }
 
 /// What is learned at the values that were found.
@@ -169,19 +214,6 @@ struct Learned {
     sensitivity: Vec<[f64; 4]>,
     /// How a method of least squares came by its derivatives.
     slopes: Option<Slopes>,
-}
-
-/// How derivatives were taken, in words.
-fn derivatives(slopes: &Slopes) -> String {
-    let exact = match slopes.exact {
-        0 => String::new(),
-        n => format!("exact, through {}", counted(n, "run")),
-    };
-    match &slopes.refusal {
-        None => exact,
-        Some(why) if exact.is_empty() => format!("by differences: {why}"),
-        Some(why) => format!("{exact}, then by differences: {why}"),
-    }
 }
 
 /// Changes of parameters in the table of sensitivities.

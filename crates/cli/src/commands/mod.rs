@@ -79,6 +79,8 @@ pub(crate) struct Console {
     pub error_color: bool,
     /// Width of the terminal, in characters.
     pub width: usize,
+    /// Says nothing, where another process speaks.
+    pub is_silent: bool,
 }
 
 impl Console {
@@ -98,17 +100,30 @@ impl Console {
             color: wanted(io::stdout().is_terminal()),
             error_color: wanted(io::stderr().is_terminal()),
             width: columns.filter(|&width: &usize| width >= 40).unwrap_or(100).min(200),
+            is_silent: false,
         }
+    }
+
+    /// The same, without a word.
+    #[cfg(feature = "mpi")]
+    pub fn silent(&self) -> Self {
+        Self { is_silent: true, ..*self }
     }
 
     /// Writes to standard output. A reader that has gone away is no error.
     pub fn print(&self, text: &str) {
+        if self.is_silent {
+            return;
+        }
         let mut out = io::stdout().lock();
         let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
     }
 
     /// Writes to standard error.
     pub fn tell(&self, text: &str) {
+        if self.is_silent {
+            return;
+        }
         let _ = io::stderr().lock().write_all(text.as_bytes());
     }
 

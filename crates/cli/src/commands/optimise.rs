@@ -2,68 +2,84 @@
 
 use super::Console;
 use super::study::{
-    self, Found, Opened, add_best_figures, at_bound, close, follow, shown, write_circuit,
-    write_report,
+    self, Found, Opened, Study, add_best_figures, at_bound, close, derivatives, follow, shown,
+    write_circuit, write_report,
 };
 use crate::args::Study as Args;
 use crate::display::{Shown, columns, count, number};
-use crate::session::Failure;
 use fluxline_diagnostics::Diagnostic;
 use fluxline_optimise::Value;
 use fluxline_optimise::nsga2::fronts;
 use fluxline_plot::{Figure, Panel, Report, Series, SeriesStyle, Status, Table};
-use fluxline_study::ensemble::Wanted;
+use fluxline_study::ensemble::{Ensemble, Wanted};
 use fluxline_study::file::Kind;
-use fluxline_study::search::{Goals, Runs, Tried, optimise};
+use fluxline_study::search::{Goals, Runs, Slopes, Tried, optimise};
+use fluxline_study::team::Helpers;
 use serde_json::json;
 
 pub(super) fn run(console: &Console, args: &Args) -> u8 {
-    let opened = match study::open(console, args, Kind::Optimise, |_, _| Ok(Vec::new())) {
-        Ok(opened) => opened,
-        Err(code) => return code,
-    };
-    let goals = match Goals::of(&opened.study, &opened.session.plan().variables) {
-        Ok(goals) => goals,
-        Err(problems) => {
-            let code = console.report(&problems, &opened.sources);
-            console.tell(&format!("\n{}\n", problems.summary()));
-            return code;
+    study::perform(console, args, |console| {
+        let opened = study::open(console, args, Kind::Optimise, |_, _| Ok(Vec::new()))?;
+        match Goals::of(&opened.study, &opened.session.plan().variables) {
+            Ok(goals) => Ok(Optimisation { args, opened, goals }),
+            Err(problems) => {
+                let code = console.report(&problems, &opened.sources);
+                console.tell(&format!("\n{}\n", problems.summary()));
+                Err(code)
+            }
         }
-    };
-    let found = match search(args, &opened, &goals) {
-        Ok(found) => found,
-        Err(Refusal::Circuit(failure)) => return console.refuse(&failure),
-        Err(Refusal::Other(problem)) => return console.fail(problem),
-    };
-    match tell(console, args, &opened, &goals, found) {
-        Ok(code) => code,
-        Err(problem) => console.fail(problem),
+    })
+}
+
+struct Optimisation<'a> {
+    args: &'a Args,
+    opened: Opened,
+    goals: Goals,
+}
+
+impl Study for Optimisation<'_> {
+    fn opened(&self) -> &Opened {
+        &self.opened
+    }
+
+    fn wanted(&self) -> Wanted {
+        Wanted { metrics: self.goals.metrics.clone(), ..Wanted::default() }
+    }
+
+    fn perform(&self, console: &Console, ensemble: &Ensemble, helpers: Option<&dyn Helpers>) -> u8 {
+        let Self { args, opened, goals } = self;
+        search(args, opened, goals, ensemble, helpers)
+            .and_then(|found| tell(console, args, opened, goals, found))
+            .unwrap_or_else(|problem| console.fail(problem))
     }
 }
 
-enum Refusal {
-    Circuit(Failure),
-    Other(Diagnostic),
-}
-
-fn search(args: &Args, opened: &Opened, goals: &Goals) -> Result<Found, Refusal> {
-    let wanted = Wanted { metrics: goals.metrics.clone(), ..Wanted::default() };
-    let ensemble = study::ensemble(opened, args, wanted).map_err(Refusal::Circuit)?;
+fn search(
+    args: &Args,
+    opened: &Opened,
+    goals: &Goals,
+    ensemble: &Ensemble,
+    helpers: Option<&dyn Helpers>,
+) -> Result<Found, Diagnostic> {
     let units = goals.dimensions.iter().map(|one| one.si_symbol().into_owned());
     let metrics = goals.metrics.iter().cloned().zip(units).collect();
-    let (journal, known) =
-        study::journal(opened, args, metrics, "optimise").map_err(Refusal::Other)?;
+    let (journal, known) = study::journal(opened, args, metrics, "optimise")?;
     let study = &opened.study;
     let start = opened.space.encode(&opened.start);
     let mut optimiser = study
         .method
         .optimiser(&opened.space, &start, study.seed)
         .unwrap_or_else(|| unreachable!("the study file takes no method of least squares here"));
-    let mut runs = Runs::new(&ensemble, goals, study.evaluations, known, journal);
-    let ended = follow(args, &ensemble, &mut runs, |runs, watch| {
-        optimise(runs, optimiser.as_mut(), &opened.space, watch)
+    let runs = Runs::new(ensemble, goals, study.evaluations, known, journal);
+    let mut runs = runs.shared_with(helpers);
+    let mut slopes = Slopes::default();
+    let ended = follow(args, ensemble, &mut runs, |runs, watch| {
+        optimise(runs, optimiser.as_mut(), &opened.space, &mut slopes, watch)
     });
-    close(args, ensemble.effort, runs, ended).map_err(Refusal::Other)
+    let mut found = close(args, ensemble.effort, runs, ended)?;
+    found.slopes = slopes;
+    found.ranks = helpers.map(|helpers| helpers.count() + 1);
+    Ok(found)
 }
 
 /// The best compromises among all runs, by the first objective.
@@ -152,6 +168,9 @@ fn to_text(
     }
     if study.method.method.is_pareto {
         line("front", format!("{} best compromises", count(front.len() as u64)));
+    }
+    if found.slopes != Slopes::default() {
+        line("slopes", derivatives(&found.slopes));
     }
     for path in &found.files {
         line("written", path.display().to_string());

@@ -18,7 +18,8 @@ use fluxline_study::ensemble::{
 };
 use fluxline_study::file::{self, Kind, StudyFile, Varied};
 use fluxline_study::journal::{Journal, Table};
-use fluxline_study::search::{Ended, Kept, Runs, Tried, failures};
+use fluxline_study::search::{Ended, Kept, Runs, Slopes, Tried, failures};
+use fluxline_study::team::Helpers;
 use fluxline_study::vary;
 use fluxline_units::{Quantity, Unit, format_in};
 use indicatif::{ProgressBar, ProgressStyle};
@@ -129,11 +130,90 @@ fn check_variables(
     problems
 }
 
-/// The ensemble of a study.
+/// A study as a command understands it.
+pub(super) trait Study {
+    /// The study file and its circuit.
+    fn opened(&self) -> &Opened;
+    /// What the search wants of each run.
+    fn wanted(&self) -> Wanted;
+    /// Does it, perhaps with helpers; gives the exit code.
+    fn perform(&self, console: &Console, ensemble: &Ensemble, helpers: Option<&dyn Helpers>) -> u8;
+}
+
+/// Opens a study and does it, by itself or on the ranks of an MPI job.
+pub(super) fn perform<S: Study>(
+    console: &Console,
+    args: &Args,
+    open: impl Fn(&Console) -> Result<S, u8>,
+) -> u8 {
+    if args.mpi {
+        return on_ranks(console, args, open);
+    }
+    let study = match open(console) {
+        Ok(study) => study,
+        Err(code) => return code,
+    };
+    match ensemble(study.opened(), args, study.wanted(), 1) {
+        Ok(ensemble) => study.perform(console, &ensemble, None),
+        Err(failure) => console.refuse(&failure),
+    }
+}
+
+#[cfg(not(feature = "mpi"))]
+fn on_ranks<S: Study>(console: &Console, _: &Args, _: impl Fn(&Console) -> Result<S, u8>) -> u8 {
+    console.fail(super::run::without_mpi().help("or leave it to all cores of this machine"))
+}
+
+/// Shares the runs among the ranks of an MPI job: the first searches, the others run what it asks for.
+#[cfg(feature = "mpi")]
+fn on_ranks<S: Study>(
+    console: &Console,
+    args: &Args,
+    open: impl Fn(&Console) -> Result<S, u8>,
+) -> u8 {
+    use crate::ranks::{Done, First, Others, agree, on_all};
+    use fluxline_study::team;
+    on_all(console, &[&args.out, &args.circuit, &args.report], |ranks| {
+        let is_first = ranks.rank() == 0;
+        let opened = open(&console.silent());
+        let codes = ranks.ask_all(u64::from(*opened.as_ref().err().unwrap_or(&0)));
+        if let Some(rank) = codes.iter().position(|&code| code != 0) {
+            if ranks.rank() == rank {
+                if rank > 0 {
+                    console.tell(&format!("on MPI rank {rank}:\n"));
+                }
+                // Once more, aloud.
+                let _ = open(console);
+            }
+            return Done::from(codes[rank] as u8);
+        }
+        let Ok(study) = opened else { return Done::from(2) };
+        let made = ensemble(study.opened(), args, study.wanted(), ranks.on_this_host());
+        let print = |_: &Ensemble| identity(study.opened(), "");
+        let ensemble = match agree(console, ranks, made, print, |failure| console.refuse(failure)) {
+            Ok(ensemble) => ensemble,
+            Err(code) => return code.into(),
+        };
+        if !is_first {
+            let runs = study.opened().study.evaluations as usize / ranks.count();
+            watched(&ensemble.stop, || team::serve(&ensemble, &First(ranks), runs));
+            return Done::from(0);
+        }
+        let session = &study.opened().session;
+        console.report(&session.warnings, &session.sources);
+        let others = Others::of(ranks);
+        let code = study.perform(console, &ensemble, Some(&others));
+        team::dismiss(&others);
+        Done { code, in_order: others.all_answered() }
+    })
+}
+
+/// The ensemble of a study, for one of so many processes on a host.
 pub(super) fn ensemble<'o>(
     opened: &'o Opened,
     args: &Args,
     wanted: Wanted,
+    sharing: usize,
 ) -> Result<Ensemble<'o>, Failure> {
     let others = fluxline_optimise::random::Random::new(opened.study.seed)
         .latin_hypercube(63, opened.parameters.len());
@@ -142,11 +222,23 @@ pub(super) fn ensemble<'o>(
     let made = Ensemble::new(&opened.file, opened.parameters.clone(), wanted, examples);
     let mut ensemble =
         made.map_err(|Refused { problems, sources }| Failure { problems, sources })?;
-    ensemble.effort = Effort {
-        threads: args.threads.unwrap_or(0) as usize,
-        lanes: args.lanes.parse().unwrap_or(0),
-    };
+    ensemble.effort = Effort::shared(args.threads, sharing, &args.lanes);
     Ok(ensemble)
+}
+
+/// A number that changes when anything does that results depend on: everything but the budget.
+fn identity(opened: &Opened, told: &str) -> u64 {
+    let study = StudyFile { evaluations: 0, ..opened.study.clone() };
+    let told = format!(
+        "{} {study:?} {:?} {told} {:?}",
+        env!("CARGO_PKG_VERSION"),
+        opened.start,
+        opened.session.circuit
+    );
+    // FNV-1a.
+    told.bytes().fold(0xcbf2_9ce4_8422_2325, |hash: u64, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+    })
 }
 
 /// The log file of a study, with what an earlier attempt has left in it.
@@ -163,18 +255,7 @@ pub(super) fn journal(
         metrics,
         recorded: Vec::new(),
     };
-    // Results depend on everything but the budget.
-    let study = StudyFile { evaluations: 0, ..opened.study.clone() };
-    let told = format!(
-        "{} {study:?} {:?} {told} {:?}",
-        env!("CARGO_PKG_VERSION"),
-        opened.start,
-        opened.session.circuit
-    );
-    // FNV-1a.
-    let identity = told.bytes().fold(0xcbf2_9ce4_8422_2325, |hash: u64, byte| {
-        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
-    });
+    let identity = identity(opened, told);
     let mut known = Vec::new();
     let journal = Journal::open(path, &table, identity, args.restart, &mut |_, outcome| {
         known.push(match outcome {
@@ -236,6 +317,10 @@ pub(super) struct Found {
     pub simulated: u64,
     pub effort: Effort,
     pub files: Vec<PathBuf>,
+    /// How derivatives were taken, by methods that want them.
+    pub slopes: Slopes,
+    /// Processes that shared the runs.
+    pub ranks: Option<usize>,
 }
 
 /// Puts the log in its place, or keeps it for later when the search was interrupted.
@@ -268,7 +353,17 @@ pub(super) fn close(
         Some(journal) => journal.finish()?,
         None => Vec::new(),
     };
-    Ok(Found { log, best, ended, seconds, simulated, effort, files })
+    Ok(Found {
+        log,
+        best,
+        ended,
+        seconds,
+        simulated,
+        effort,
+        files,
+        slopes: Slopes::default(),
+        ranks: None,
+    })
 }
 
 impl Found {
@@ -300,6 +395,9 @@ impl Found {
                 counted(self.effort.threads() as u64, "thread")
             ),
         );
+        if let Some(ranks) = self.ranks {
+            line("shared", format!("among {}", counted(ranks as u64, "MPI rank")));
+        }
         line("ended", self.ended.to_owned());
         for (kind, number, first) in failures(&self.log) {
             let word = kind.word().replace('_', " ");
@@ -350,6 +448,19 @@ impl Found {
             figure = figure.panel(Panel::new(label).series(series));
         }
         figure
+    }
+}
+
+/// How derivatives were taken, in words.
+pub(super) fn derivatives(slopes: &Slopes) -> String {
+    let exact = match slopes.exact {
+        0 => String::new(),
+        n => format!("exact, through {}", counted(n, "run")),
+    };
+    match &slopes.refusal {
+        None => exact,
+        Some(why) if exact.is_empty() => format!("by differences: {why}"),
+        Some(why) => format!("{exact}, then by differences: {why}"),
     }
 }
 

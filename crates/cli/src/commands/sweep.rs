@@ -156,13 +156,7 @@ impl Opened {
         let examples = (0..self.design.runs.min(64)).map(|run| self.design.values(run));
         let mut ensemble = Ensemble::new(&self.file, parameters, self.wanted.clone(), examples)
             .map_err(|Refused { problems, sources }| Failure { problems, sources })?;
-        let threads = match (args.threads, sharing) {
-            (Some(threads), _) => threads as usize,
-            (None, 1) => 0,
-            // Processes of one host share its cores.
-            (None, sharing) => (Effort::default().threads() / sharing).max(1),
-        };
-        ensemble.effort = Effort { threads, lanes: args.lanes.parse().unwrap_or(0) };
+        ensemble.effort = Effort::shared(args.threads, sharing, &args.lanes);
         Ok(ensemble)
     }
 }

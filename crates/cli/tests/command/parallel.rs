@@ -173,4 +173,6 @@ fn a_build_without_mpi_says_so() {
     let said = bench.fluxline(&["sweep", "pair.toml", "--vary", "v1.volume=1 l, 2 l", "--mpi"]);
     assert_eq!(said.code, 2);
     assert!(said.err.contains("--features mpi"), "{}", said.err);
+    let said = bench.fluxline(&["optimise", "study.toml", "--mpi"]);
+    assert!(said.err.contains("--features mpi"), "{}", said.err);
 }

@@ -319,6 +319,55 @@ fn a_sweep_writes_the_same_bytes_on_1_2_and_4_ranks() {
     }
 }
 
+/// A study of the pair, with a method that asks for some runs at a time.
+const STUDY: &str = r#"
+circuit = "pair.toml"
+method = "differential_evolution"
+evaluations = 200
+
+[[objective]]
+minimise = "rms(v2.pressure - 40 bar)"
+
+[[variable]]
+name = "across.diameter"
+from = "1 mm"
+to = "5 mm"
+
+[[variable]]
+name = "v2.volume"
+from = "0.1 l"
+to = "2 l"
+"#;
+
+#[test]
+fn a_study_writes_the_same_bytes_on_1_2_and_4_ranks() {
+    let Some((programs, _turn)) = programs() else { return };
+    let bench = Bench::with("pair.toml", PAIR);
+    bench.write("study.toml", STUDY);
+    let said = bench.fluxline(&["optimise", "study.toml", "--out", "one.csv"]);
+    assert_eq!(said.code, 0, "{}{}", said.out, said.err);
+    for ranks in [1, 2, 4] {
+        let name = format!("r{ranks}.csv");
+        let more = ["optimise", "study.toml", "--mpi", "--out", &name];
+        let job = mpirun(&bench, ranks, &[], &programs.fluxline, &more).output().unwrap();
+        let said = text(&job.stdout);
+        assert!(job.status.success(), "{said}{}", text(&job.stderr));
+        assert!(said.contains(&format!("among {ranks} MPI rank")), "{said}");
+        assert!(bench.read(&name) == bench.read("one.csv"), "{ranks} ranks");
+    }
+    // A study that one rank cannot read ends all, with one message.
+    bench.write("bad0.toml", STUDY);
+    bench.write("bad1.toml", &STUDY.replace("across.diameter", "across.diametre"));
+    let script = "exec \"$0\" optimise bad$OMPI_COMM_WORLD_RANK.toml --mpi --out bad.csv";
+    let program = programs.fluxline.to_str().unwrap();
+    let job = mpirun(&bench, 2, &[], Path::new("sh"), &["-c", script, program]).output().unwrap();
+    let said = text(&job.stderr);
+    assert!(!job.status.success());
+    assert!(said.contains("on MPI rank 1") && said.contains("diametre"), "{said}");
+    assert_eq!(said.matches("error[").count(), 1, "{said}");
+    assert!(!bench.files().contains(&"bad.csv".to_owned()));
+}
+
 #[test]
 fn the_variants_of_a_lost_rank_are_done_again_where_the_launcher_allows_it() {
     let Some((programs, _turn)) = programs() else { return };

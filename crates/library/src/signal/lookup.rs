@@ -191,7 +191,7 @@ impl<T> TimeTableConstants<T> {
         match self.between {
             Between::Hold => (self.table.values[passed - 1], 0.0),
             // A point just ahead is taken as reached, so that jumps happen and corners are exact.
-            Between::Linear => self.table.at(time.max(knots[passed - 1])),
+            Between::Linear => self.table.at_passed(time.max(knots[passed - 1]), passed),
         }
     }
 }

@@ -10,7 +10,7 @@ use fluxline_core::plan::Plan;
 use fluxline_diagnostics::Diagnostics;
 use fluxline_study::ensemble::{Ensemble, Model, Variant, Wanted};
 use fluxline_study::file::Kind;
-use fluxline_study::search::{Goals, Judge, Runs, optimise};
+use fluxline_study::search::{Goals, Judge, Runs, Slopes, optimise};
 
 /// The case.
 pub(in crate::reproduce) const CASE: Case = Case {
@@ -42,7 +42,7 @@ fn figures(extent: &Extent) -> Result<Vec<Figure>, Diagnostics> {
     let optimiser = study.method.optimiser(&space, &middle, study.seed);
     let mut optimiser =
         optimiser.ok_or_else(|| broken("the study has no method of optimisation".to_owned()))?;
-    optimise(&mut runs, optimiser.as_mut(), &space, &mut |_| {});
+    optimise(&mut runs, optimiser.as_mut(), &space, &mut Slopes::default(), &mut |_| {});
     let best = runs.best().ok_or_else(|| broken("no run gave a value".to_owned()))?;
 
     let at = |i: usize| i as f64 / (levels - 1) as f64;

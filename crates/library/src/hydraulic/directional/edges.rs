@@ -89,15 +89,17 @@ impl<T: Num> EdgeLaw<T> {
     ///
     /// Turbulent: √Δp = 2·q/(K + √(K² + 4·G·q)), slope 2·√Δp/(K + 2·G·√Δp). The slope vanishes with
     /// the flow; `least` is added to 2·√Δp to keep it above zero.
+    ///
+    /// Only where it is `wanted`: the slow regime is dear, and no flow at all looks like it.
     #[inline(always)]
-    fn drop(&self, conductance: T, leakage: T, flow: T, least: T) -> (T, T) {
+    fn drop(&self, conductance: T, leakage: T, flow: T, least: T, wanted: T::Mask) -> (T, T) {
         let size = flow.abs();
         let root = (conductance * conductance + leakage * size * 4.0).sqrt();
         let speed = size * 2.0 / (conductance + root + f64::MIN_POSITIVE);
         let twice = speed * 2.0 + least;
         let mut slope = twice / (conductance + leakage * twice + f64::MIN_POSITIVE);
         let mut drop = speed * speed;
-        let laminar = drop.lt(self.transition);
+        let laminar = drop.lt(self.transition) & wanted;
         if laminar.any() {
             let (slow, slow_slope) = self.laminar_drop(conductance, leakage, size);
             drop = T::select(laminar, slow, drop);
@@ -170,16 +172,17 @@ impl<T: Num, const E: usize> Network<'_, T, E> {
     /// Writes the flow of each edge except where it is `known`; says where the equations were not
     /// solved.
     pub fn solve_into(&self, flow: &mut [T], known: T::Mask) -> T::Mask {
-        let (solution, failed) = self.solve();
+        let (solution, failed) = self.solve(known);
         for (flow, solution) in flow.iter_mut().zip(solution) {
             *flow = T::select(known, *flow, solution);
         }
         failed & !known
     }
 
-    /// The flow of each edge, and where the equations were not solved.
+    /// The flow of each edge, and where the equations were not solved. Where flows are `known` nothing
+    /// is waited for, and what is returned means nothing.
     #[cold]
-    pub fn solve(&self) -> ([T; E], T::Mask) {
+    pub fn solve(&self, known: T::Mask) -> ([T; E], T::Mask) {
         let scale = self.scale();
         let coupling = std::array::from_fn(|e| {
             let open = self.is_open(e);
@@ -187,8 +190,8 @@ impl<T: Num, const E: usize> Network<'_, T, E> {
         });
         let least = scale.sqrt() * LEAST;
         let mut flow = self.start();
-        let mut point = self.at(&flow, least);
-        let mut solved = self.is_solved(&flow, &point, scale);
+        let mut point = self.at(&flow, least, known);
+        let mut solved = known | self.is_solved(&flow, &point, scale);
         for _ in 0..MAX_ITERATIONS {
             if solved.all() {
                 break;
@@ -198,7 +201,7 @@ impl<T: Num, const E: usize> Network<'_, T, E> {
             let mut fraction = T::one();
             for halvings in 0.. {
                 let trial = std::array::from_fn(|e| flow[e] + step[e] * fraction);
-                let next = self.at(&trial, least);
+                let next = self.at(&trial, least, solved);
                 let worse = !(next.size.le(point.size) | solved);
                 if !worse.any() || halvings == MAX_HALVINGS {
                     (flow, point) = (trial, next);
@@ -208,7 +211,7 @@ impl<T: Num, const E: usize> Network<'_, T, E> {
             }
             solved = solved | self.is_solved(&flow, &point, scale);
         }
-        let failed = !point.size.le((scale * FAILURE).squared());
+        let failed = !(solved | point.size.le((scale * FAILURE).squared()));
         (flow, failed)
     }
 
@@ -251,8 +254,9 @@ impl<T: Num, const E: usize> Network<'_, T, E> {
         (self.conductance[e] + self.leakage[e]).gt(T::zero())
     }
 
+    /// Residuals and slopes at given flows, except where it does not matter any more.
     #[inline(always)]
-    fn at(&self, flow: &[T; E], least: T) -> Point<T, E> {
+    fn at(&self, flow: &[T; E], least: T, done: T::Mask) -> Point<T, E> {
         let mut pressure = self.wave;
         for (e, &(from, to)) in self.ends.iter().enumerate() {
             pressure[from] -= self.impedance[from] * flow[e];
@@ -260,9 +264,10 @@ impl<T: Num, const E: usize> Network<'_, T, E> {
         }
         let mut point = Point { slope: [T::one(); E], residual: [T::zero(); E], size: T::zero() };
         for (e, &(from, to)) in self.ends.iter().enumerate() {
-            let (drop, slope) = self.law.drop(self.conductance[e], self.leakage[e], flow[e], least);
-            let residual = drop - (pressure[from] - pressure[to]);
             let open = self.is_open(e);
+            let (conductance, leakage) = (self.conductance[e], self.leakage[e]);
+            let (drop, slope) = self.law.drop(conductance, leakage, flow[e], least, open & !done);
+            let residual = drop - (pressure[from] - pressure[to]);
             point.slope[e] = T::select(open, slope, T::one());
             point.residual[e] = T::select(open, residual, T::zero());
             point.size += point.residual[e].squared();
@@ -387,7 +392,7 @@ mod tests {
         ) {
             let law = EdgeLaw::new(transition);
             let network = Network { ends: &ENDS, law: &law, conductance, leakage, wave, impedance };
-            let (flow, failed) = network.solve();
+            let (flow, failed) = network.solve(false);
             prop_assert!(!failed);
             let mut p = wave;
             for (e, &(from, to)) in ENDS.iter().enumerate() {
@@ -423,7 +428,7 @@ mod tests {
                 ends: &[(0, 1)], law: &law, conductance: [k], leakage: [0.0],
                 wave: [c[0], c[1], 0.0, 0.0], impedance: [z[0], z[1], 0.0, 0.0],
             };
-            let ([expected], _) = network.solve();
+            let ([expected], _) = network.solve(false);
             let flow = law.flow_between(k, c[0] - c[1], z[0] + z[1]);
             prop_assert!((flow - expected).abs() <= 1e-9 * k * (c[0] - c[1]).abs().sqrt());
         }
