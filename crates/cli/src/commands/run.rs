@@ -413,16 +413,18 @@ pub(crate) static INTERRUPTED: AtomicBool = AtomicBool::new(false);
 
 /// Does something that Ctrl-C stops: whoever waits for results does not see it, somebody else has to.
 pub(crate) fn watched<T>(stop: &AtomicBool, work: impl FnOnce() -> T) -> T {
-    struct Over<'a>(&'a AtomicBool);
+    struct Over<'a>(&'a AtomicBool, std::thread::Thread);
     impl Drop for Over<'_> {
         fn drop(&mut self) {
             self.0.store(true, Ordering::Relaxed);
+            // Nobody waits until it looks by itself.
+            self.1.unpark();
         }
     }
     let is_over = AtomicBool::new(false);
     std::thread::scope(|scope| {
         let is_over = &is_over;
-        scope.spawn(move || {
+        let watcher = scope.spawn(move || {
             while !is_over.load(Ordering::Relaxed) {
                 if INTERRUPTED.load(Ordering::Relaxed) {
                     stop.store(true, Ordering::Relaxed);
@@ -431,7 +433,7 @@ pub(crate) fn watched<T>(stop: &AtomicBool, work: impl FnOnce() -> T) -> T {
             }
         });
         // Also when the work unwinds.
-        let _over = Over(is_over);
+        let _over = Over(is_over, watcher.thread().clone());
         work()
     })
 }
