@@ -117,6 +117,8 @@ pub struct FitSettings {
     pub precision: f64,
     /// Where a method takes derivatives: exact ones through the run, where the circuit has them.
     pub is_exact: bool,
+    /// Time between rows of data that have no column of time, s.
+    pub sampling: Option<f64>,
 }
 
 /// A study, as its file describes it.
@@ -764,13 +766,15 @@ impl Reader {
             to: f64::INFINITY,
             precision: 0.02,
             is_exact: true,
+            sampling: None,
         };
         let Some((_, item)) = table.get("fit") else { return fit };
         let Val::Table(inner) = &item.value else {
             self.push(wrong_type("fit", item, "a table"));
             return fit;
         };
-        self.check_keys("`[fit]`", inner, &["measure", "from", "to", "precision", "derivatives"]);
+        let keys = ["measure", "from", "to", "precision", "derivatives", "sampling"];
+        self.check_keys("`[fit]`", inner, &keys);
         match self.text(inner, "measure") {
             None | Some(("squared", _)) => {}
             Some(("absolute", _)) => fit.measure = Measure::Absolute,
@@ -792,6 +796,13 @@ impl Reader {
         let mut time = |key: &str| self.of_dimension(inner, key, Dimension::TIME, "\"2 s\"");
         fit.from = time("from").unwrap_or(fit.from);
         fit.to = time("to").unwrap_or(fit.to);
+        fit.sampling = time("sampling");
+        if fit.sampling.is_some_and(|between| between <= 0.0) {
+            let at = inner.get("sampling").map(|(_, item)| item.at);
+            let problem =
+                Diagnostic::error(Code::BadStudy, "the time between samples is not positive");
+            self.push(problem.at_if(at, "more than 0 s"));
+        }
         if let Some((precision, _)) = self.number(inner, "precision") {
             fit.precision = precision;
         }

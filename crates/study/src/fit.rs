@@ -33,8 +33,9 @@ struct Column {
 }
 
 impl Data {
-    /// Takes units from the headers, `pressure [bar]`, and converts to SI.
-    pub fn new(name: &str, table: &ResultTable) -> Result<Self, Diagnostic> {
+    /// Takes units from the headers, `pressure [bar]`, and converts to SI. Data without a column of
+    /// time need the time between their rows, s.
+    pub fn new(name: &str, table: &ResultTable, sampling: Option<f64>) -> Result<Self, Diagnostic> {
         let wrong = |message: String| Diagnostic::error(Code::BadData, message);
         let read = |index: usize| -> Result<Column, Diagnostic> {
             let header = table.names[index].clone();
@@ -49,6 +50,21 @@ impl Data {
             let values = table.columns[index].iter().map(si).collect();
             Ok(Column { header, dimension: unit.map(|unit| unit.dimension()), values })
         };
+        if let Some(between) = sampling {
+            if table.has_time() {
+                let own = &table.names[table.time];
+                let message = format!(
+                    "`{name}` has a column of time, `{own}`, and the study says how far rows are apart"
+                );
+                let help = "leave `sampling` out, or remove the column from the data";
+                return Err(wrong(message).help(help));
+            }
+            let columns: Vec<Column> =
+                (0..table.names.len()).map(read).collect::<Result<_, Diagnostic>>()?;
+            let rows = columns.first().map_or(0, |column| column.values.len());
+            let times = (0..rows).map(|row| row as f64 * between).collect();
+            return Ok(Self { name: name.to_owned(), times, columns });
+        }
         let time = read(table.time)?;
         if time.dimension.is_some_and(|one| one != Dimension::TIME) {
             return Err(wrong(format!("`{name}`: the column `{}` is no time", time.header)));
@@ -60,6 +76,14 @@ impl Data {
                 time.values[row],
                 time.values[row + 1]
             );
+            if !table.has_time() {
+                return Err(wrong(message)
+                    .note(format!(
+                        "no column is called `time`; `{}`, the first, was taken",
+                        time.header
+                    ))
+                    .help("for rows at equal distances: `sampling = \"1 ms\"` under `[fit]`"));
+            }
             return Err(wrong(message).help("sort the rows by time, and remove those given twice"));
         }
         if time.values.len() < 2 || !time.values.iter().all(|t| t.is_finite()) {
@@ -602,16 +626,32 @@ mod tests {
     fn data_take_their_units_from_the_header() {
         let text = "time [ms],pressure [bar],plain\n0,10,1\n10,20,\n20,30,3\n";
         let table = fluxline_formats::results::parse_csv(text.as_bytes(), "a.csv").unwrap();
-        let data = Data::new("a.csv", &table).unwrap();
+        let data = Data::new("a.csv", &table, None).unwrap();
         assert_eq!(data.times, [0.0, 0.01, 0.02]);
         assert_eq!(data.columns[0].values, [1e6, 2e6, 3e6]);
         assert!(data.columns[1].values[1].is_nan());
         let wrong = |text: &str| {
             let table = fluxline_formats::results::parse_csv(text.as_bytes(), "a.csv").unwrap();
-            Data::new("a.csv", &table).unwrap_err().to_string()
+            Data::new("a.csv", &table, None).unwrap_err().to_string()
         };
         assert!(wrong("time [bar],a\n0,1\n1,2\n").contains("no time"));
         assert!(wrong("time,a\n0,1\n0,2\n").contains("do not rise"));
         assert!(wrong("time,a [mbr]\n0,1\n1,2\n").contains("mbr"));
+    }
+
+    #[test]
+    fn data_without_a_column_of_time_are_sampled_evenly() {
+        let read = |text: &str, sampling| {
+            let table = fluxline_formats::results::parse_csv(text.as_bytes(), "a.csv").unwrap();
+            Data::new("a.csv", &table, sampling)
+        };
+        let data = read("u,p [bar]\n5,10\n5,20\n4,30\n", Some(0.25)).unwrap();
+        assert_eq!(data.times, [0.0, 0.25, 0.5]);
+        assert_eq!(data.columns[0].values, [5.0, 5.0, 4.0]);
+        assert_eq!(data.columns[1].values, [1e6, 2e6, 3e6]);
+        // Without, the cure is told; with both, one has to go.
+        let problem = read("u,p\n5,10\n5,20\n", None).unwrap_err();
+        assert!(problem.helps().iter().any(|help| help.contains("sampling")), "{problem}");
+        assert!(read("t,p\n0,10\n1,20\n", Some(1.0)).is_err());
     }
 }

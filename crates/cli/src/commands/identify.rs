@@ -37,7 +37,7 @@ fn open<'a>(console: &Console, args: &'a Identify) -> Result<Identification<'a>,
                 .into());
         };
         let read = read_csv(&path)
-            .and_then(|table| Data::new(&path.display().to_string(), &table))
+            .and_then(|table| Data::new(&path.display().to_string(), &table, study.fit.sampling))
             .map_err(Diagnostics::from)?;
         let set = read.overrides(study, step)?;
         data = Some(read);

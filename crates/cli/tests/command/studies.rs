@@ -339,18 +339,17 @@ fn mistakes_in_data_are_told() {
 fn the_measured_actuator_is_predicted_better_than_by_linear_models() {
     let beside = "../../../shared/data/actuator/actuator.csv";
     let shared = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join(beside);
-    let Ok(data) = std::fs::read_to_string(&shared) else {
+    if !shared.exists() {
         eprintln!("skipped: {} is not there", shared.display());
         return;
-    };
+    }
     let examples = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/studies");
     let bench = Bench::new();
     for name in ["actuator.toml", "actuator_model.toml"] {
         std::fs::copy(examples.join(name), bench.path(name)).unwrap();
     }
-    let rows = data.lines().skip(1).enumerate().map(|(i, line)| format!("{i},{line}\n"));
-    bench.write("data.csv", &format!("time [s],u,p,x\n{}", rows.collect::<String>()));
-    let (code, said) = bench.json(&["identify", "actuator.toml", "--data", "data.csv"]);
+    let data = shared.to_str().unwrap();
+    let (code, said) = bench.json(&["identify", "actuator.toml", "--data", data]);
     assert_eq!(code, 0, "{said}");
     let validated = &said["signals"][0]["validated"];
     assert!(validated["samples"] == 512, "{said}");

@@ -71,6 +71,11 @@ impl ResultTable {
         self.columns.first().map_or(0, Vec::len)
     }
 
+    /// Whether the column that is taken as time is called so.
+    pub fn has_time(&self) -> bool {
+        self.names.get(self.time).is_some_and(|name| is_time(name))
+    }
+
     /// A column by its name.
     pub fn column(&self, name: &str) -> Option<&[f64]> {
         let index = self.names.iter().position(|one| one == name)?;

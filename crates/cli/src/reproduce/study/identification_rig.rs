@@ -169,7 +169,8 @@ fn identify(
     study.fit.measure = measure;
     let step = 0.4e-3;
     let table = parse_csv(data.as_bytes(), "rig_measured.csv").map_err(Diagnostics::from)?;
-    let data = Data::new("rig_measured.csv", &table).map_err(Diagnostics::from)?;
+    let data =
+        Data::new("rig_measured.csv", &table, study.fit.sampling).map_err(Diagnostics::from)?;
     let set = data.overrides(&study, step)?;
     let session = Session::from_text("rig", RIG, &set).map_err(|failure| failure.problems)?;
     let plan = session.plan();
