@@ -55,13 +55,14 @@ pub(crate) fn on_all(
         },
     };
     let mut code = 1;
-    if ranks.speaks() {
+    let word = ranks.take_word();
+    if word.is_some() {
         code = console.fail(told(&ranks, lost));
         if ranks.is_gone(0) {
             files.iter().filter_map(|file| file.as_deref()).for_each(remove_unfinished);
         }
     }
-    ranks.leave(code)
+    ranks.leave_lost(code, word)
 }
 
 /// Goes on where all ranks have opened the same thing; otherwise the first that has not says why,

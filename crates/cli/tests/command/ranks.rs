@@ -376,8 +376,7 @@ fn the_variants_of_a_lost_rank_are_done_again_where_the_launcher_allows_it() {
     let Some((programs, _turn)) = programs() else { return };
     let bench = Bench::with("pair.toml", PAIR);
     // So slow that a rank can be killed while it is at work.
-    let sweep =
-        [&SWEEP[..8], &["--runs", "300", "--set", "run.stop=0.5 s", "--lanes", "1"]].concat();
+    let sweep = [&SWEEP[..8], &["--runs", "300", "--set", "run.stop=2 s", "--lanes", "1"]].concat();
     let with = |more: &[&'static str]| -> Vec<&str> {
         sweep.iter().copied().chain(more.iter().copied()).collect()
     };

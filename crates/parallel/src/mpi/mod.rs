@@ -34,6 +34,15 @@ mod tag {
 /// Room for messages that are on their way, bytes.
 const BUFFER: usize = 64 << 20;
 
+/// How long a rank that leaves waits for others to do so.
+const LONGEST_FAREWELL: Duration = Duration::from_secs(3);
+
+/// The right to say what became of a job.
+pub struct Word {
+    #[cfg(target_os = "linux")]
+    _name: Option<std::os::unix::net::UnixListener>,
+}
+
 /// This process as one of the ranks of a job.
 pub struct Ranks {
     world: SimpleCommunicator,
@@ -186,17 +195,52 @@ impl Ranks {
         std::iter::once(own.to_vec()).chain(others).collect()
     }
 
-    /// Whether it is up to this rank to say what happened: the first one on this host that is still
-    /// there. The others leave it the time to do so.
-    pub fn speaks(&self) -> bool {
+    /// Whether ranks before this one on this host are gone.
+    fn is_first_left(&self) -> bool {
         !(0..self.rank()).any(|rank| self.processes[rank].is_some_and(is_there))
+    }
+
+    /// Takes the word: whether it is up to this rank to say what happened. The first on a host that
+    /// asks has it, however late the others find out. It is a name that the system gives to one
+    /// process at a time, and takes back when that ends.
+    pub fn take_word(&self) -> Option<Word> {
+        #[cfg(target_os = "linux")]
+        if let Some(first) = self.processes.iter().flatten().next() {
+            use std::os::linux::net::SocketAddrExt;
+            use std::os::unix::net::{SocketAddr, UnixListener};
+            let name = format!("fluxline-job-{first}");
+            let taken = SocketAddr::from_abstract_name(name)
+                .and_then(|address| UnixListener::bind_addr(&address));
+            return match taken {
+                Ok(name) => Some(Word { _name: Some(name) }),
+                Err(error) if error.kind() == std::io::ErrorKind::AddrInUse => None,
+                // Rather twice than not at all.
+                Err(_) => Some(Word { _name: None }),
+            };
+        }
+        #[cfg(target_os = "linux")]
+        return Some(Word { _name: None });
+        #[cfg(not(target_os = "linux"))]
+        self.is_first_left().then_some(Word {})
+    }
+
+    /// Leaves a job in which a rank was lost. Who has the word keeps it until the others on this host
+    /// are gone, or have had the time to find out.
+    pub fn leave_lost(&self, code: u8, word: Option<Word>) -> ! {
+        let begun = Instant::now();
+        let others = || (0..self.count()).filter(|&rank| rank != self.rank());
+        let is_alone = || !others().any(|rank| self.processes[rank].is_some_and(is_there));
+        while word.is_some() && !is_alone() && begun.elapsed() < LONGEST_FAREWELL {
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        std::process::exit(i32::from(code))
     }
 
     /// Leaves a job that cannot be left in order, because that would wait for those who are gone.
     pub fn leave(&self, code: u8) -> ! {
-        // Who goes before it is said which rank was lost would be taken for that one.
+        // Who goes before the others know would be taken for one that is lost.
         let begun = Instant::now();
-        while !self.speaks() && begun.elapsed() < Duration::from_secs(3) {
+        while !self.is_first_left() && begun.elapsed() < LONGEST_FAREWELL {
             std::thread::sleep(Duration::from_millis(20));
         }
         std::process::exit(i32::from(code))
