@@ -78,7 +78,6 @@ impl Document {
         let Some((key, tables)) = parts.split_last() else {
             return Err(missing(name));
         };
-        self.unchanged = None;
         let mut table: &mut dyn toml_edit::TableLike = self.toml.as_table_mut();
         for part in tables {
             // The settings of a circuit may all be left out.
@@ -102,6 +101,7 @@ impl Document {
             }
             None => drop(table.insert(key, Item::Value(new))),
         }
+        self.unchanged = None;
         Ok(())
     }
 }

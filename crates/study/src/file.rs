@@ -797,11 +797,11 @@ impl Reader {
         fit.from = time("from").unwrap_or(fit.from);
         fit.to = time("to").unwrap_or(fit.to);
         fit.sampling = time("sampling");
-        if fit.sampling.is_some_and(|between| between <= 0.0) {
+        if let Some(between) = fit.sampling.filter(|between| *between <= 0.0) {
+            let message = format!("`sampling` is {between} s, but rows are more than 0 s apart");
             let at = inner.get("sampling").map(|(_, item)| item.at);
-            let problem =
-                Diagnostic::error(Code::BadStudy, "the time between samples is not positive");
-            self.push(problem.at_if(at, "more than 0 s"));
+            let problem = Diagnostic::error(Code::BadStudy, message);
+            self.push(problem.at_if(at, "the time from a row to the next, such as \"1 ms\""));
         }
         if let Some((precision, _)) = self.number(inner, "precision") {
             fit.precision = precision;

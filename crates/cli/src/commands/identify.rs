@@ -2,8 +2,8 @@
 
 use super::Console;
 use super::study::{
-    self, Found, Opened, Study, at_bound, close, derivatives, follow, run_best, shown,
-    write_circuit, write_report,
+    self, Found, Opened, Study, at_bound, close, derivatives, derivatives_json, follow, run_best,
+    shown, write_circuit, write_report,
 };
 use super::sweep::File;
 use crate::args::Identify;
@@ -46,11 +46,7 @@ fn open<'a>(console: &Console, args: &'a Identify) -> Result<Identification<'a>,
     let Some(data) = data else { return Err(2) };
     match fit(&opened, &data) {
         Ok(fit) => Ok(Identification { args, opened, fitted: fit.fitted(), fit }),
-        Err(problems) => {
-            let code = console.report(&problems, &opened.sources);
-            console.tell(&format!("\n{}\n", problems.summary()));
-            Err(code)
-        }
+        Err(problems) => Err(console.reject(&problems, &opened.sources)),
     }
 }
 
@@ -489,10 +485,7 @@ fn to_json(
         "ended": found.ended,
         "seconds": found.seconds,
         "runs_per_second": found.simulated as f64 / found.seconds.max(1e-9),
-        "derivatives": learned.slopes.as_ref().map(|one| json!({
-            "exact_runs": one.exact,
-            "differences_because": one.refusal,
-        })),
+        "derivatives": learned.slopes.as_ref().map(derivatives_json),
         "objective": learned.objective,
         "parasitic_pressure": learned.parasitic.as_ref().map(|(value, ..)| value),
         "parameters": parameters,

@@ -142,8 +142,13 @@ impl Console {
 
     /// Shows why a circuit cannot be run.
     pub fn refuse(&self, failure: &Failure) -> u8 {
-        let code = self.report(&failure.problems, &failure.sources);
-        self.tell(&format!("\n{}\n", failure.problems.summary()));
+        self.reject(&failure.problems, &failure.sources)
+    }
+
+    /// Shows problems, how many they are, and gives the exit code.
+    pub fn reject(&self, problems: &Diagnostics, sources: &SourceMap) -> u8 {
+        let code = self.report(problems, sources);
+        self.tell(&format!("\n{}\n", problems.summary()));
         code
     }
 

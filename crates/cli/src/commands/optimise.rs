@@ -2,8 +2,8 @@
 
 use super::Console;
 use super::study::{
-    self, Found, Opened, Study, add_best_figures, at_bound, close, derivatives, follow, shown,
-    write_circuit, write_report,
+    self, Found, Opened, Study, add_best_figures, at_bound, close, derivatives, derivatives_json,
+    follow, shown, write_circuit, write_report,
 };
 use crate::args::Study as Args;
 use crate::display::{Shown, columns, count, number};
@@ -22,11 +22,7 @@ pub(super) fn run(console: &Console, args: &Args) -> u8 {
         let opened = study::open(console, args, Kind::Optimise, |_, _| Ok(Vec::new()))?;
         match Goals::of(&opened.study, &opened.session.plan().variables) {
             Ok(goals) => Ok(Optimisation { args, opened, goals }),
-            Err(problems) => {
-                let code = console.report(&problems, &opened.sources);
-                console.tell(&format!("\n{}\n", problems.summary()));
-                Err(code)
-            }
+            Err(problems) => Err(console.reject(&problems, &opened.sources)),
         }
     })
 }
@@ -273,6 +269,7 @@ fn to_json(
         "ended": found.ended,
         "seconds": found.seconds,
         "runs_per_second": found.simulated as f64 / found.seconds.max(1e-9),
+        "derivatives": (found.slopes != Slopes::default()).then(|| derivatives_json(&found.slopes)),
         "best_run": found.best,
         "best": found.best().map(tried),
         "front": front.iter().map(tried).collect::<Vec<_>>(),

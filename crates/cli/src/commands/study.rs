@@ -85,9 +85,7 @@ pub(super) fn open(
     let start = start(&study, &session, &file);
     let problems = check_variables(&study, &file, &parameters, &start);
     if problems.has_errors() {
-        let code = console.report(&problems, &sources);
-        console.tell(&format!("\n{}\n", problems.summary()));
-        return Err(code);
+        return Err(console.reject(&problems, &sources));
     }
     Ok(Opened { study, sources, session, file, parameters, space, start })
 }
@@ -462,6 +460,14 @@ pub(super) fn derivatives(slopes: &Slopes) -> String {
         Some(why) if exact.is_empty() => format!("by differences: {why}"),
         Some(why) => format!("{exact}, then by differences: {why}"),
     }
+}
+
+/// How derivatives were taken, for programs.
+pub(super) fn derivatives_json(one: &Slopes) -> serde_json::Value {
+    serde_json::json!({
+        "exact_runs": one.exact,
+        "differences_because": one.refusal,
+    })
 }
 
 fn in_unit(varied: &Varied, si: f64) -> f64 {
