@@ -1,8 +1,8 @@
 //! Ranks of an MPI job: the bits of one process, and an end for all when one ends badly.
 //!
-//! The command is built with MPI by the first of these tests, beside the one without it: a second build
-//! of almost everything, because the bindings to MPI share build tools with our macros. So they run
-//! where `FLUXLINE_TEST_MPI` is set and MPI is installed; elsewhere they say what is missing.
+//! The command is built with MPI by the first of these tests, beside the one without it: two crates of
+//! ours, and the bindings to MPI. Where MPI is not installed they say what is missing, and
+//! `FLUXLINE_TEST_MPI=0` leaves them out.
 
 use crate::bench::{Bench, RUNAWAY};
 use crate::parallel::PAIR;
@@ -22,15 +22,14 @@ struct Programs {
 }
 
 fn built() -> Result<Programs, String> {
-    if std::env::var_os("FLUXLINE_TEST_MPI").is_none() {
-        return Err("they take a build of their own: set FLUXLINE_TEST_MPI=1 (Debian packages: \
-                    openmpi-bin, libopenmpi-dev, libclang-dev)"
-            .to_owned());
+    if std::env::var_os("FLUXLINE_TEST_MPI").is_some_and(|value| value == "0") {
+        return Err("FLUXLINE_TEST_MPI is 0".to_owned());
     }
     for (tool, package) in [("mpirun", "openmpi-bin"), ("mpicc", "libopenmpi-dev")] {
         let found = Command::new(tool).arg("--version").output();
         if !found.is_ok_and(|output| output.status.success()) {
-            return Err(format!("there is no {tool} (Debian package: {package})"));
+            let all = "all that they need: openmpi-bin, libopenmpi-dev, libclang-dev";
+            return Err(format!("there is no {tool} (Debian package: {package}; {all})"));
         }
     }
     let folder = Path::new(env!("CARGO_BIN_EXE_fluxline")).parent().unwrap();
@@ -342,21 +341,48 @@ from = "0.1 l"
 to = "2 l"
 "#;
 
+/// What of it is to be found again from a run with other values.
+const FIT: &str = r#"
+circuit = "pair.toml"
+data = "measured.csv"
+
+[[signal]]
+column = "v2.pressure"
+variable = "v2.pressure"
+
+[[variable]]
+name = "across.diameter"
+from = "1 mm"
+to = "5 mm"
+
+[[variable]]
+name = "v2.volume"
+from = "0.1 l"
+to = "2 l"
+"#;
+
 #[test]
-fn a_study_writes_the_same_bytes_on_1_2_and_4_ranks() {
+fn studies_write_the_same_bytes_on_1_2_and_4_ranks() {
     let Some((programs, _turn)) = programs() else { return };
     let bench = Bench::with("pair.toml", PAIR);
     bench.write("study.toml", STUDY);
-    let said = bench.fluxline(&["optimise", "study.toml", "--out", "one.csv"]);
-    assert_eq!(said.code, 0, "{}{}", said.out, said.err);
-    for ranks in [1, 2, 4] {
-        let name = format!("r{ranks}.csv");
-        let more = ["optimise", "study.toml", "--mpi", "--out", &name];
-        let job = mpirun(&bench, ranks, &[], &programs.fluxline, &more).output().unwrap();
-        let said = text(&job.stdout);
-        assert!(job.status.success(), "{said}{}", text(&job.stderr));
-        assert!(said.contains(&format!("among {ranks} MPI rank")), "{said}");
-        assert!(bench.read(&name) == bench.read("one.csv"), "{ranks} ranks");
+    bench.write("fit.toml", FIT);
+    let measured = ["run", "pair.toml", "--set", "across.diameter=3.4 mm", "--csv", "measured.csv"];
+    let every = ["--record", "v2.pressure", "--every", "20", "--quiet"];
+    assert_eq!(bench.fluxline(&[&measured[..], &every[..]].concat()).code, 0);
+    for (command, study) in [("optimise", "study.toml"), ("identify", "fit.toml")] {
+        let said = bench.fluxline(&[command, study, "--out", "one.csv"]);
+        assert_eq!(said.code, 0, "{}{}", said.out, said.err);
+        assert!(command != "identify" || said.out.contains("3.4 mm"), "{}", said.out);
+        for ranks in [1, 2, 4] {
+            let name = format!("{command}{ranks}.csv");
+            let more = [command, study, "--mpi", "--out", &name];
+            let job = mpirun(&bench, ranks, &[], &programs.fluxline, &more).output().unwrap();
+            let told = text(&job.stdout);
+            assert!(job.status.success(), "{told}{}", text(&job.stderr));
+            assert!(told.contains(&format!("among {ranks} MPI rank")), "{told}");
+            assert!(bench.read(&name) == bench.read("one.csv"), "{command} on {ranks} ranks");
+        }
     }
     // A study that one rank cannot read ends all, with one message.
     bench.write("bad0.toml", STUDY);
