@@ -10,7 +10,7 @@
 //! that can go on.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// A number that threads share; the one of the standard library, or that of a model checker.
 pub trait Word: Send + Sync {
@@ -109,6 +109,8 @@ pub(crate) struct Patience<'a> {
 
 /// Rounds of waiting in which the core is handed to whoever wants it, before sleeping.
 const YIELDS: u32 = 500;
+/// Who has it for longer than this is another program.
+const AWAY: Duration = Duration::from_millis(1);
 
 impl<'a> Patience<'a> {
     /// Spins so often first; gives up when `stop` is set.
@@ -133,7 +135,15 @@ impl<'a> Patience<'a> {
             return false;
         }
         match self.tried - self.spins {
-            0..=YIELDS => std::thread::yield_now(),
+            0..=YIELDS => {
+                let begun = Instant::now();
+                std::thread::yield_now();
+                // Who hands its core over again and again is put behind all others each time, and
+                // in the end does not run for seconds: where others keep it for long, it sleeps.
+                if begun.elapsed() > AWAY {
+                    self.tried = self.spins + YIELDS;
+                }
+            }
             more => {
                 let pause = 20u64 << ((more - YIELDS) / 50).min(5);
                 std::thread::sleep(Duration::from_micros(pause));

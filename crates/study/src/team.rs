@@ -178,6 +178,12 @@ pub fn evaluate_each(
         }
         drop(to_own);
     });
+    if is_stopped() {
+        // Launchers stop all when they lose one: that may be why.
+        let gone =
+            (0..helpers.count()).filter(|&helper| !is_lost[helper] && helpers.is_lost(helper));
+        shared.lost.extend(gone);
+    }
     shared
 }
 

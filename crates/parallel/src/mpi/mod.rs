@@ -15,6 +15,7 @@ use mpi::datatype::{BufferMut, Equivalence};
 use mpi::environment::Universe;
 use mpi::topology::{Process, SimpleCommunicator};
 use mpi::traits::{Communicator, CommunicatorCollectives, Destination, MatchedReceiveVec, Source};
+use std::cell::Cell;
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -50,6 +51,8 @@ pub struct Ranks {
     processes: Vec<Option<u32>>,
     /// The job is being ended from outside.
     stop: &'static AtomicBool,
+    /// When this one last found that others keep its core busy.
+    crowded: Cell<Option<Instant>>,
     // Ends MPI when it goes: after everything else.
     _universe: Universe,
 }
@@ -84,7 +87,7 @@ impl Ranks {
             (two[0] == host && is_there(process)).then_some(process)
         };
         let processes = all.chunks_exact(2).map(process).collect();
-        Some(Self { world, processes, stop, _universe: universe })
+        Some(Self { world, processes, stop, crowded: Cell::new(None), _universe: universe })
     }
 
     /// The number of this rank, from 0.
@@ -265,17 +268,34 @@ fn is_there(process: u32) -> bool {
 
 /// Waiting for a message: eagerly at first, then without taking the core from others, and with a
 /// look around.
+///
+/// Where other programs want the core, too, who hands it over is put behind all of them, and again
+/// when it does so again, until it does not run for seconds; and MPI hands it over by itself in each
+/// look for a message, where it knows of more ranks than cores. So a rank that finds itself away for
+/// long sleeps instead, for which nobody is put back.
 struct Vigil {
     /// Ranks without which it is in vain.
     needed: Range<usize>,
     tried: u32,
-    /// Since when it sleeps, and when it last looked around.
+    /// When it last looked at the clock, unless it slept since.
+    clock: Option<Instant>,
+    /// Sleeps between looks.
+    naps: bool,
+    /// Since when it lets others run, and when it last looked around.
     since: Option<(Instant, Instant)>,
 }
 
 /// Looks for a message before others get the core, and after that before it sleeps.
 const EAGER: u32 = 1000;
 const YIELDS: u32 = 500;
+/// Eager looks between two at the clock; they take some microseconds.
+const GLANCE: u32 = 8;
+/// Who was away for longer than this had to wait for its core.
+const AWAY: Duration = Duration::from_millis(1);
+/// For so long it then does not hand it over.
+const CROWDED: Duration = Duration::from_secs(1);
+/// And sleeps so long between looks.
+const NAP: Duration = Duration::from_micros(50);
 /// Between looks around.
 const LOOK: Duration = Duration::from_millis(100);
 /// Who is silent for so long while the job is being ended does not answer any more: the launcher
@@ -284,22 +304,38 @@ const SILENCE: Duration = Duration::from_millis(400);
 
 impl Vigil {
     fn new(needed: Range<usize>) -> Self {
-        Self { needed, tried: 0, since: None }
+        Self { needed, tried: 0, clock: None, naps: false, since: None }
     }
 
     #[inline]
     fn wait(&mut self, ranks: &Ranks) {
         self.tried = self.tried.saturating_add(1);
         match self.tried {
-            0..=EAGER => std::hint::spin_loop(),
-            tried if tried <= EAGER + YIELDS => std::thread::yield_now(),
-            tried => self.sleep(ranks, tried - EAGER - YIELDS),
+            tried if tried <= EAGER && tried % GLANCE != 1 && !self.naps => std::hint::spin_loop(),
+            tried => self.wait_longer(ranks, tried),
         }
     }
 
     #[cold]
-    fn sleep(&mut self, ranks: &Ranks, slept: u32) {
-        std::thread::sleep(Duration::from_micros(20 << (slept / 50).min(6)));
+    fn wait_longer(&mut self, ranks: &Ranks, tried: u32) {
+        let now = Instant::now();
+        if self.clock.replace(now).is_some_and(|before| now - before > AWAY) {
+            ranks.crowded.set(Some(now));
+        }
+        let is_crowded = ranks.crowded.get().is_some_and(|at| now - at < CROWDED);
+        let nap = match tried.saturating_sub(EAGER + YIELDS) {
+            0 if is_crowded => Some(NAP),
+            0 => None,
+            more => Some(Duration::from_micros(20 << (more / 50).min(6))),
+        };
+        match nap {
+            Some(nap) => {
+                std::thread::sleep(nap);
+                (self.clock, self.naps) = (None, true);
+            }
+            None if tried <= EAGER => return std::hint::spin_loop(),
+            None => std::thread::yield_now(),
+        }
         let now = Instant::now();
         let (since, looked) = self.since.get_or_insert((now, now));
         if now - *looked < LOOK {
