@@ -161,7 +161,7 @@ fn pieces(session: &Session, partition: &Partition, args: &Run) -> Result<Pieces
             .help("exchange every step, or leave out air and temperature from `[fluid]`")
             .into());
     }
-    let filter = session.circuit.run.line_filter().factor();
+    let filter = session.circuit.run.line_filter();
     let rare = RareCut::new(plan, partition, every, filter)?;
     Ok(Pieces::Rare(if args.exchange_strictly { rare.strictly() } else { rare }))
 }

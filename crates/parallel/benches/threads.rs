@@ -5,6 +5,7 @@
 //! threads at most; a word: only circuits of that name. `--costs` prints what types of components
 //! cost, over all examples.
 
+use fluxline_core::component::Filter;
 use fluxline_core::plan::Plan;
 use fluxline_core::recorder::{Recorder, Sampling};
 use fluxline_core::run;
@@ -84,12 +85,12 @@ fn every_step(name: &str, plan: &Plan, parts: usize) {
     );
 }
 
-/// The plan of an example, and α of the filter of its lines.
-fn example(name: &str, set: &[Override]) -> (Plan, f64) {
+/// The plan of an example, and the filter of its lines.
+fn example(name: &str, set: &[Override]) -> (Plan, Filter) {
     let registry = fluxline_library::registry();
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples").join(name);
     let circuit = fluxline_formats::load_file(&path, &registry, set).circuit.expect("an example");
-    let filter = circuit.run.line_filter().factor();
+    let filter = circuit.run.line_filter();
     (Plan::of(&circuit, &registry).plan.expect("a plan"), filter)
 }
 

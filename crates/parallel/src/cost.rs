@@ -6,10 +6,11 @@
 //! which contains what belongs to no component (meetings of ports, balances). The least of several
 //! readings counts: whatever else a machine does only adds.
 
-use crate::cut::Cut;
+use crate::cut::{Cut, figures};
 use crate::graph::LINE_NUMBERS;
 use crate::load::{Crowd, Links, Price};
 use crate::mailbox::{Mailbox, Patience};
+use crate::mapping::evenly;
 use crate::threads::{self, Manner};
 use fluxline_core::component::{Clock, Group};
 use fluxline_core::engine;
@@ -20,7 +21,7 @@ use fluxline_core::run;
 use fluxline_core::state::State;
 use fluxline_diagnostics::{Code, Diagnostic, Diagnostics, SourceId, SourceMap, Span};
 use fluxline_units::{Dimension, Quantity};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -39,7 +40,8 @@ pub struct Costs {
     /// What a thread pays, ns per step: `line` for each line it shares, `neighbour` for each thread
     /// it exchanges with.
     pub exchange: Price,
-    /// How many times as long a step takes when all cores of the machine work as when one does.
+    /// How many times as long work takes when all cores of the machine do their shares of it as when
+    /// one does all: less than once where shares fit better into caches.
     pub crowding: f64,
 }
 
@@ -96,6 +98,24 @@ impl Costs {
         let exchange = measure_exchange();
         let crowding = measure_crowding(plan, exchange.neighbour);
         Self { machine: machine(), types, exchange, crowding }
+    }
+
+    /// The same, fitted to a circuit as it steps now: clocks are not always the same, and types take
+    /// longer in circuits that do not fit into caches.
+    pub fn fitted(mut self, plan: &Plan) -> Self {
+        let told: f64 =
+            plan.variables.entries.iter().map(|entry| self.of_type(entry.declaration.name)).sum();
+        let now = measure_step(plan);
+        if told > 0.0 {
+            let names: BTreeSet<&str> =
+                plan.variables.entries.iter().map(|entry| entry.declaration.name).collect();
+            for (_, cost) in self.types.iter_mut().filter(|(name, _)| names.contains(name.as_str()))
+            {
+                *cost *= now / told;
+            }
+        }
+        self.crowding = measure_crowding(plan, self.exchange.neighbour);
+        self
     }
 
     /// Takes over what another measurement of the same machine knows about types.
@@ -173,17 +193,17 @@ impl Reader {
         }
     }
 
-    /// A number of at least 1.
+    /// A number above 0.
     fn ratio(&mut self, name: &str, value: &toml::Spanned<DeValue>) -> f64 {
         let number = match value.get_ref() {
             DeValue::Float(number) => number.as_str().parse().ok(),
             DeValue::Integer(number) => number.as_str().parse().ok(),
             _ => None,
         };
-        match number.filter(|x: &f64| x.is_finite() && *x >= 1.0) {
+        match number.filter(|x: &f64| x.is_finite() && *x > 0.0) {
             Some(number) => number,
             None => {
-                self.wrong(format!("`{name}` is no number of 1 or more"), value.span());
+                self.wrong(format!("`{name}` is no number above 0"), value.span());
                 1.0
             }
         }
@@ -327,25 +347,63 @@ pub fn measure_step(plan: &Plan) -> f64 {
     measure_from(plan, &mut plan.initial.clone(), Duration::from_millis(30))
 }
 
-/// Time of a whole step in parts on threads, ns, beside that in one piece over the same steps, so
-/// that a busy machine slows both. The least of several runs each.
-pub fn measure_parts(plan: &Plan, cut: &Cut, manner: Manner) -> (f64, f64) {
-    // Half a second: the first steps are taken by one thread, to know what that takes.
-    let steps = (5e8 / measure_step(plan).max(1.0)).clamp(30.0, 2e5) as u64;
-    let recorder = || Recorder::new(Vec::new(), Sampling::Every(steps), steps);
-    let (mut apart, mut whole) = (f64::INFINITY, f64::INFINITY);
-    let each = 1e9 / steps as f64;
-    for _ in 0..3 {
+/// Times of a whole step, ns.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Sitting {
+    /// In parts, on threads.
+    pub apart: f64,
+    /// In one piece.
+    pub whole: f64,
+    /// How much longer the slowest of all rounds took than the fastest, as a share.
+    pub spread: f64,
+    /// What parts take before their first step, ns.
+    pub set_up: f64,
+}
+
+/// Time of a whole step in parts on threads beside that in one piece over the same steps, in turns, so
+/// that a busy machine slows both. The least of several rounds each, without what it takes to begin.
+pub fn measure_parts(plan: &Plan, cut: &Cut, manner: Manner) -> Sitting {
+    // A quarter of a second each.
+    let steps = (2.5e8 / measure_step(plan).max(1.0)).clamp(16.0, 1e5) as u64;
+    // One thread is not to take over: this is what several take.
+    let manner = Manner { gives_way: false, ..manner };
+    let timed = |steps: u64, in_parts: bool| {
+        let mut recorder = Recorder::new(Vec::new(), Sampling::Every(steps), steps);
         let mut state = plan.initial.clone();
         let begin = Instant::now();
-        run::run(plan, &mut state, steps, &mut recorder(), true, |_| true);
-        whole = whole.min(begin.elapsed().as_secs_f64() * each);
-        let mut state = plan.initial.clone();
-        let begin = Instant::now();
-        threads::run(plan, cut, manner, &mut state, steps, &mut recorder(), true, |_| true);
-        apart = apart.min(begin.elapsed().as_secs_f64() * each);
+        match in_parts {
+            true => {
+                threads::run(plan, cut, manner, &mut state, steps, &mut recorder, true, |_| true)
+            }
+            false => run::run(plan, &mut state, steps, &mut recorder, true, |_| true),
+        };
+        begin.elapsed().as_secs_f64() * 1e9
+    };
+    let mut rounds = [[f64::INFINITY; 2]; 5];
+    let mut set_up = f64::INFINITY;
+    let begun = Instant::now();
+    for round in &mut rounds {
+        for (time, in_parts) in round.iter_mut().zip([false, true]) {
+            // What a run of one step takes more than a step is what it takes to begin.
+            let first = timed(1, in_parts);
+            *time = (timed(steps + 1, in_parts) - first) / steps as f64;
+            if in_parts {
+                set_up = set_up.min(first - *time);
+            }
+        }
+        if begun.elapsed() > Duration::from_secs(20) {
+            break;
+        }
     }
-    (apart, whole)
+    let of = |i: usize| rounds.iter().map(move |round| round[i]).filter(|time| time.is_finite());
+    let least = |i: usize| of(i).fold(f64::INFINITY, f64::min);
+    let spread = |i: usize| of(i).fold(0.0, f64::max) / least(i) - 1.0;
+    Sitting {
+        apart: least(1),
+        whole: least(0),
+        spread: spread(0).max(spread(1)),
+        set_up: set_up.max(0.0),
+    }
 }
 
 /// Steps a state on for about this long, three times from the same beginning: the least of the three
@@ -398,53 +456,77 @@ fn measure_types(plan: &Plan) -> BTreeMap<String, f64> {
     sums.into_iter().map(|(name, (time, count))| (name, scale * time / count as f64)).collect()
 }
 
-/// How many times as long a step takes when all cores take steps of their own and wait for each
-/// other after each, as parts do: whatever holds one of them up (memory, caches, other programs, the
-/// host of a virtual machine) holds up all. What handing over a number takes is not a part of it.
+/// Fewer components than this for a core are no part of a circuit.
+const LEAST_FOR_A_CORE: usize = 20;
+
+/// How many times as long work takes when all cores do their shares of it, and wait for each other
+/// after each step as parts do, as when one does all of it. Whatever holds one of them up (memory,
+/// caches, other programs, the host of a virtual machine) holds up all; and shares fit better into
+/// caches than the whole. What handing over a number takes is not a part of it, nor that shares are
+/// not equal.
 fn measure_crowding(plan: &Plan, synchronisation: f64) -> f64 {
     let cores = std::thread::available_parallelism().map_or(1, |n| n.get());
-    if cores < 2 {
+    let shares = cores.min(plan.component_count() / LEAST_FOR_A_CORE);
+    if cores < 2 || shares < 2 {
         return 1.0;
     }
+    let Ok(cut) = Cut::new(plan, &evenly(plan, shares)) else { return 1.0 };
+    let whole = Tally::new(plan, &mut plan.initial.clone(), true);
+    let plans: Vec<(&Plan, Tally)> = std::iter::once((plan, whole.clone()))
+        .chain(cut.parts.iter().map(|part| (&part.plan, figures(plan, part, &whole))))
+        .collect();
     // Long enough for what happens now and then to happen.
-    let steps = (2e7 / measure_step(plan).max(1.0)).clamp(4.0, 50_000.0) as u64;
-    let mut state = plan.initial.clone();
-    let mut tally = Tally::new(plan, &mut state, true);
-    let (mut alone, mut crowded) = (f64::INFINITY, f64::INFINITY);
+    let steps = (1e7 / measure_step(plan).max(1.0)).clamp(4.0, 20_000.0) as u64;
     let each = 1e9 / steps as f64;
+    // Of the whole, and of each share, alone: always the same steps.
+    let mut alone = vec![f64::INFINITY; plans.len()];
+    let mut crowded = f64::INFINITY;
+    let mut states: Vec<State<f64>> = plans.iter().map(|_| plan.initial.clone()).collect();
     for _ in 0..5 {
-        let begin = Instant::now();
-        (0..steps).for_each(|_| engine::step(plan, &mut state, &mut tally, false));
-        alone = alone.min(begin.elapsed().as_secs_f64() * each);
-        let boxes: Vec<Mailbox<AtomicU64>> = (0..cores).map(|_| Mailbox::new(1)).collect();
+        for (((stepped, tally), least), state) in plans.iter().zip(&mut alone).zip(&mut states) {
+            let mut tally = tally.clone();
+            state.copy_from(&plan.initial);
+            (0..steps).for_each(|_| engine::step(stepped, state, &mut tally, false));
+            let begin = Instant::now();
+            (0..steps).for_each(|_| engine::step(stepped, state, &mut tally, false));
+            *least = least.min(begin.elapsed().as_secs_f64() * each);
+        }
+        let boxes: Vec<Mailbox<AtomicU64>> = (0..shares).map(|_| Mailbox::new(1)).collect();
         let stop = AtomicBool::new(false);
         // In a ring: who is late makes all others wait.
-        let stretch = |core: usize, state: &mut State<f64>, tally: &mut Tally, from: u64| {
+        let stretch = |share: usize, state: &mut State<f64>, tally: &mut Tally, from: u64| {
             for n in from + 1..=from + steps {
-                engine::step(plan, state, tally, false);
-                boxes[core].post(n, |places| places.put_all(&[1.0]));
+                engine::step(plans[1 + share].0, state, tally, false);
+                boxes[share].post(n, |places| places.put_all(&[1.0]));
                 let mut patience = Patience::new(300, &stop);
-                let before = &boxes[(core + cores - 1) % cores];
+                let before = &boxes[(share + shares - 1) % shares];
                 before.take(n, || patience.wait(), |places| places.get_all(&mut [0.0]));
             }
         };
-        std::thread::scope(|scope| {
-            for core in 1..cores {
-                let stretch = &stretch;
-                scope.spawn(move || {
-                    let mut state = plan.initial.clone();
-                    let mut tally = Tally::new(plan, &mut state, true);
-                    stretch(core, &mut state, &mut tally, 0);
-                    stretch(core, &mut state, &mut tally, steps);
-                });
-            }
-            stretch(0, &mut state, &mut tally, 0);
-            let begin = Instant::now();
-            stretch(0, &mut state, &mut tally, steps);
-            crowded = crowded.min(begin.elapsed().as_secs_f64() * each);
+        let longest = std::thread::scope(|scope| {
+            let (plans, stretch) = (&plans, &stretch);
+            let threads: Vec<_> = (states.iter_mut().skip(1).enumerate())
+                .map(|(share, state)| {
+                    scope.spawn(move || {
+                        let mut tally = plans[1 + share].1.clone();
+                        state.copy_from(&plan.initial);
+                        // Threads begin at different times.
+                        stretch(share, state, &mut tally, 0);
+                        let begin = Instant::now();
+                        stretch(share, state, &mut tally, steps);
+                        begin.elapsed().as_secs_f64() * each
+                    })
+                })
+                .collect();
+            // A thread that cannot be joined has panicked, and this one with it.
+            threads.into_iter().filter_map(|thread| thread.join().ok()).fold(0.0, f64::max)
         });
+        crowded = crowded.min(longest);
     }
-    ((crowded - synchronisation) / alone).max(1.0)
+    let (of_whole, of_shares) = (alone[0], &alone[1..]);
+    let largest = of_shares.iter().copied().fold(0.0, f64::max) / of_shares.iter().sum::<f64>();
+    let ratio = (crowded - synchronisation) / (of_whole * largest);
+    if ratio.is_finite() && ratio > 0.0 { ratio } else { 1.0 }
 }
 
 /// Time of one step of a group, ns.
@@ -499,7 +581,7 @@ const WORK: f64 = 400.0;
 /// before some work and flows before some more.
 fn beside_work(lines: usize) -> f64 {
     const STEPS: u64 = 300;
-    const STRETCHES: u64 = 12;
+    const STRETCHES: u64 = 40;
     // Of the lines between two parts about half begin in each of them.
     let numbers = lines * LINE_NUMBERS as usize / 2;
     let boxes: [[Mailbox<AtomicU64>; 2]; 2] =
@@ -605,7 +687,7 @@ mod tests {
             ("[types]\n\"a.b\" = \"3 mm\"\n", "costs.toml:2"),
             ("[types]\n\"a.b\" = 3\n", "no time"),
             ("[types]\n\"a.b\" = \"-3 ns\"\n", "no time"),
-            ("[exchange]\ncrowding = 0.5\n", "no number of 1 or more"),
+            ("[exchange]\ncrowding = 0.0\n", "no number above 0"),
             ("[exchange]\nlines = \"1 ns\"\n", "did you mean `line`"),
             ("[typs]", "typs"),
             ("", "`synchronisation`"),

@@ -105,6 +105,8 @@ pub(crate) struct Patience<'a> {
     spins: u32,
     stop: &'a AtomicBool,
     tried: u32,
+    /// Others had the core for long.
+    was_away: bool,
 }
 
 /// Rounds of waiting in which the core is handed to whoever wants it, before sleeping.
@@ -115,7 +117,17 @@ const AWAY: Duration = Duration::from_millis(1);
 impl<'a> Patience<'a> {
     /// Spins so often first; gives up when `stop` is set.
     pub fn new(spins: u32, stop: &'a AtomicBool) -> Self {
-        Self { spins, stop, tried: 0 }
+        Self { spins, stop, tried: 0, was_away: false }
+    }
+
+    /// The same where others are known to want the core: it sleeps right after it has spun.
+    pub fn among_others(spins: u32, stop: &'a AtomicBool) -> Self {
+        Self { spins, stop, tried: 0, was_away: true }
+    }
+
+    /// Whether others had the core for long while it waited.
+    pub fn was_away(&self) -> bool {
+        self.was_away && self.tried > self.spins
     }
 
     /// Waits a little; false to give up.
@@ -135,17 +147,15 @@ impl<'a> Patience<'a> {
             return false;
         }
         match self.tried - self.spins {
-            0..=YIELDS => {
+            0..=YIELDS if !self.was_away => {
                 let begun = Instant::now();
                 std::thread::yield_now();
                 // Who hands its core over again and again is put behind all others each time, and
                 // in the end does not run for seconds: where others keep it for long, it sleeps.
-                if begun.elapsed() > AWAY {
-                    self.tried = self.spins + YIELDS;
-                }
+                self.was_away = begun.elapsed() > AWAY;
             }
             more => {
-                let pause = 20u64 << ((more - YIELDS) / 50).min(5);
+                let pause = 20u64 << (more.saturating_sub(YIELDS) / 50).min(5);
                 std::thread::sleep(Duration::from_micros(pause));
                 self.tried = self.tried.min(u32::MAX - 1);
             }

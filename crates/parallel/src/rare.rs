@@ -9,6 +9,7 @@ use crate::graph::Tasks;
 use crate::mapping::{Method, map};
 use crate::parts::Partition;
 use crate::ties::{Layout, Tie, Why, clusters_of, ties_of};
+use fluxline_core::component::Filter;
 use fluxline_core::declare::Causality;
 use fluxline_core::domain::Domain;
 use fluxline_core::plan::Plan;
@@ -51,8 +52,8 @@ pub struct RareCut {
     /// Where the split error of a line exceeds this share of its largest pressure, its ends exchange
     /// more often; infinite for those who want `every` whatever it costs.
     pub bound: f64,
-    /// α of the filter on exchanged pressures.
-    pub filter: f64,
+    /// The filter of the circuit's lines.
+    pub filter: Filter,
 }
 
 /// Whether a line can be split: a lumped volume of oil of constant stiffness.
@@ -173,7 +174,7 @@ impl RareCut {
         plan: &Plan,
         partition: &Partition,
         every: u32,
-        filter: f64,
+        filter: Filter,
     ) -> Result<Self, Diagnostic> {
         let layout = Layout::of(plan);
         let mut part_of = partition.part_of.clone();

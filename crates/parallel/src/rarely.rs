@@ -19,6 +19,7 @@
 
 use crate::exchange::Wire;
 use crate::rare::{NUMBERS, RareCut};
+use fluxline_core::component::Filter;
 use fluxline_core::engine::{Border, Exchange};
 use fluxline_core::state::State;
 
@@ -34,15 +35,13 @@ struct Here {
     impedance: f64,
     /// How long it is to be, in steps.
     length: u64,
-    /// Steps from the last exchange to the next, and since the last one. Lines exchange at multiples
+    /// Steps from the last exchange to the next, and the step of that. Lines exchange at multiples
     /// of their length, so that those of the same length do so in one message: `every` is less than
     /// `length` on the way there.
     every: u64,
-    since: u64,
+    due_at: u64,
     /// Its ends exchange in this step.
     is_due: bool,
-    /// since/every, by one division for all ends.
-    part: f64,
     /// Of all ends, as last exchanged: flow, filtered pressure, and pressure at the last two
     /// exchanges.
     flow: Vec<f64>,
@@ -133,8 +132,13 @@ struct OwnEnd {
     bond: usize,
     here: usize,
     end: usize,
-    /// The wave now, and at the next exchange.
-    wave: [f64; 2],
+    /// The wave at the last exchange, and what it rises by in each step since.
+    wave: f64,
+    rise: f64,
+    /// The step of that exchange.
+    since: u64,
+    /// n·Z.
+    impedance: f64,
 }
 
 /// The way to or from another part, with the ends of lines that go over it.
@@ -172,8 +176,12 @@ pub struct Rare<W> {
     /// Bound of the split error, as a share of the largest pressure; infinite where n is kept
     /// whatever the error.
     share: f64,
-    filter: f64,
+    /// The filter of the circuit's lines, which acts on what is exchanged.
+    filter: Filter,
     steps: u64,
+    /// The step of the next exchange of any line: nothing is to be done before it but to go on with
+    /// waves.
+    due_at: u64,
     lines: Vec<Here>,
     own: Vec<OwnEnd>,
     sent: Vec<Route<W>>,
@@ -204,7 +212,8 @@ impl<W: Wire> Rare<W> {
             for (end, of) in line.parts.iter().map(|&p| p as usize).enumerate() {
                 if of == part {
                     let bond = line.bonds[end] as usize;
-                    own.push(OwnEnd { bond, here, end, wave: [0.0; 2] });
+                    let (wave, rise, since, impedance) = (0.0, 0.0, 0, 0.0);
+                    own.push(OwnEnd { bond, here, end, wave, rise, since, impedance });
                     for other in line.parts.iter().map(|&p| p as usize).filter(|&p| p != part) {
                         let ends = &mut others.entry(other).or_default()[0];
                         if !ends.contains(&(here, end)) {
@@ -225,9 +234,8 @@ impl<W: Wire> Rare<W> {
                 impedance: bonds().next().map_or(0.0, |bond| bond.impedance),
                 length: if rare.is_bounded() { 1 } else { most },
                 every: if rare.is_bounded() { 1 } else { most },
-                since: 0,
+                due_at: 0,
                 is_due: true,
-                part: 0.0,
                 inflow: [Here::mean_of(bonds().map(|bond| bond.flow), pressure.len()); 2],
                 flow: bonds().map(|bond| bond.flow).collect(),
                 filtered: pressure.clone(),
@@ -244,9 +252,10 @@ impl<W: Wire> Rare<W> {
             received.push(Route::new(back, wire(other, part)));
         }
         let (share, filter) = (rare.bound, rare.filter);
-        let mut new = Self { most, share, filter, steps: 0, lines, own, sent, received, judged };
+        let (steps, due_at) = (0, 0);
+        let mut new =
+            Self { most, share, filter, steps, due_at, lines, own, sent, received, judged };
         new.renew_waves();
-        new.lines.iter_mut().for_each(|here| here.is_due = false);
         new
     }
 
@@ -290,17 +299,23 @@ impl<W: Wire> Rare<W> {
         }
     }
 
-    /// New waves at own ends, from what all ends have sent: from p − Z*·q now to what arrives from
-    /// the others at the next exchange.
+    /// New waves at own ends, from what all ends have sent: from p − Z*·q now linearly to what arrives
+    /// from the others at the next exchange.
     fn renew_waves(&mut self) {
+        let of_waves = match self.filter {
+            Filter::Wave(factor) => factor,
+            Filter::None | Filter::Pressure(_) => 0.0,
+        };
         for here in self.lines.iter_mut().filter(|here| here.is_due) {
             let ends = here.flow.len();
             let now = Here::mean_of(here.pressure.iter().map(|&[_, now]| now), ends);
             let lag =
                 (now - Here::mean_of(here.filtered.iter().copied(), ends)) / here.every as f64;
             // Z is 1/(1 − α) times that of the volume.
-            let rise = 2.0 * (1.0 - self.filter) * here.impedance * here.inflow[1];
-            here.line = [now - lag + here.impedance * here.inflow[1], rise];
+            let rise = 2.0 * (1.0 - self.filter.factor()) * here.impedance * here.inflow[1];
+            // The mean of waves that are filtered: α·(p̄ − Z·q̄) + (1 − α)·(p̄ + Z·q̄).
+            let ahead = (1.0 - 2.0 * of_waves) * here.impedance * here.inflow[1];
+            here.line = [now - lag + ahead, rise];
         }
         for own in &mut self.own {
             let here = &self.lines[own.here];
@@ -309,9 +324,20 @@ impl<W: Wire> Rare<W> {
                 let arriving = here.filtered[own.end] + turned;
                 let filtered = Here::mean_of(here.filtered.iter().copied(), here.flow.len());
                 let mean = filtered + here.long_impedance() * here.inflow[1];
-                own.wave = [here.pressure[own.end][1] - turned, 2.0 * mean - arriving];
+                let now = here.pressure[own.end][1] - turned;
+                let then = of_waves * now + (1.0 - of_waves) * (2.0 * mean - arriving);
+                (own.wave, own.rise) = match here.every {
+                    // The line of the circuit itself.
+                    1 => (then, 0.0),
+                    every => (now, (then - now) / every as f64),
+                };
+                (own.since, own.impedance) = (self.steps, here.long_impedance());
             }
         }
+        for here in self.lines.iter_mut().filter(|here| here.is_due) {
+            (here.is_due, here.due_at) = (false, self.steps + here.every);
+        }
+        self.due_at = self.lines.iter().map(|here| here.due_at).min().unwrap_or(u64::MAX);
     }
 }
 
@@ -324,27 +350,25 @@ impl<W: Wire> Exchange for Rare<W> {
     #[inline]
     fn take_waves(&mut self, state: &mut State<f64>) {
         self.steps += 1;
-        for here in &mut self.lines {
-            here.since += 1;
-            here.is_due = here.since == here.every;
-            here.part = here.since as f64 / here.every as f64;
-        }
         for own in &self.own {
-            let here = &self.lines[own.here];
             let bond = &mut state.bonds[own.bond];
-            bond.wave = own.wave[0] * (1.0 - here.part) + own.wave[1] * here.part;
-            bond.impedance = here.long_impedance();
+            bond.wave = own.wave + own.rise * (self.steps - own.since) as f64;
+            bond.impedance = own.impedance;
         }
         for here in &self.lines {
             if let Some(at) = here.state {
-                state.states[at] = here.line[0] + here.line[1] * (here.since - 1) as f64;
+                let since = self.steps + here.every - here.due_at;
+                state.states[at] = here.line[0] + here.line[1] * (since - 1) as f64;
             }
         }
     }
     #[inline]
     fn post_flows(&mut self, state: &State<f64>) {
-        if !self.lines.iter().any(|here| here.is_due) {
+        if self.steps != self.due_at {
             return;
+        }
+        for here in &mut self.lines {
+            here.is_due = here.due_at == self.steps;
         }
         for own in &self.own {
             let here = &mut self.lines[own.here];
@@ -371,7 +395,7 @@ impl<W: Wire> Exchange for Rare<W> {
     }
     #[inline]
     fn take_flows(&mut self, _: &mut State<f64>) {
-        if !self.lines.iter().any(|here| here.is_due) {
+        if self.steps != self.due_at {
             return;
         }
         for route in &mut self.received {
@@ -393,18 +417,17 @@ impl<W: Wire> Exchange for Rare<W> {
                 }
             }
         }
+        let keep = match self.filter {
+            Filter::Pressure(factor) => factor,
+            Filter::None | Filter::Wave(_) => 0.0,
+        };
         for here in self.lines.iter_mut().filter(|here| here.is_due) {
             // The filter acts on what is exchanged, not on every step; all parts apply it to all ends.
             for (filtered, &[_, pressure]) in here.filtered.iter_mut().zip(&here.pressure) {
-                *filtered = (1.0 - self.filter) * pressure + self.filter * *filtered;
+                *filtered = (1.0 - keep) * pressure + keep * *filtered;
             }
         }
         self.judge();
         self.renew_waves();
-        for here in &mut self.lines {
-            if std::mem::take(&mut here.is_due) {
-                here.since = 0;
-            }
-        }
     }
 }

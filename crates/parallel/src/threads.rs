@@ -86,7 +86,12 @@ struct ThreadWire<'a> {
     mailbox: &'a Box64,
     spins: u32,
     stop: &'a AtomicBool,
+    /// So many waits more in which the core is not handed over, because others keep it for long.
+    crowded: u32,
 }
+
+/// Waits until a thread tries again to hand its core over.
+const CROWDED: u32 = 1000;
 
 impl Wire for ThreadWire<'_> {
     #[inline]
@@ -95,8 +100,15 @@ impl Wire for ThreadWire<'_> {
     }
     #[inline]
     fn take(&mut self, n: u64, numbers: &mut [f64]) {
-        let mut patience = Patience::new(self.spins, self.stop);
+        let mut patience = match self.crowded {
+            0 => Patience::new(self.spins, self.stop),
+            _ => Patience::among_others(self.spins, self.stop),
+        };
         self.mailbox.take(n, || patience.wait(), |places| places.get_all(numbers));
+        self.crowded = match self.crowded {
+            0 if patience.was_away() => CROWDED,
+            waits => waits.saturating_sub(1),
+        };
     }
 }
 
@@ -377,11 +389,13 @@ struct Pace {
 }
 
 impl Pace {
-    /// Stages in which the pace is found out, in steps.
+    /// Stages in which the pace is found out, in steps, at most.
     const TRIAL: u64 = 8;
-    /// Such stages of one thread in the beginning; the first does not count, because it touches
-    /// everything for the first time.
-    const TRIALS: u64 = 4;
+    /// They need not be longer than this, s: a step of a large circuit is.
+    const TRIAL_TIME: f64 = 2e-4;
+    /// Such stages of one thread in the beginning, after a first step that does not count, because
+    /// it touches everything for the first time.
+    const TRIALS: u64 = 3;
     /// What threads may be slower before they give way; they are not worth it much earlier.
     const TOLERATED: f64 = 1.03;
 
@@ -389,11 +403,11 @@ impl Pace {
         let gives_way = manner.gives_way && threads > 1;
         Self {
             is_spread: threads > 1 && !gives_way,
-            stage_steps: if gives_way { Self::TRIAL } else { LOOK_EVERY },
+            stage_steps: if gives_way { 1 } else { LOOK_EVERY },
             alone: f64::INFINITY,
             stages: 0,
             slow: 0,
-            left: if gives_way { Self::TRIALS * Self::TRIAL } else { u64::MAX },
+            left: if gives_way { 1 + Self::TRIALS * Self::TRIAL } else { u64::MAX },
             in_vain: 0,
         }
     }
@@ -408,6 +422,10 @@ impl Pace {
             }
             if self.stages > 1 {
                 self.alone = self.alone.min(each);
+            } else if self.stage_steps == 1 {
+                let trial = (Self::TRIAL_TIME / each.max(1e-9)) as u64;
+                self.stage_steps = trial.clamp(1, Self::TRIAL);
+                self.left = 1 + Self::TRIALS * self.stage_steps;
             }
             self.left = self.left.saturating_sub(steps);
             return self.left == 0;
@@ -494,6 +512,7 @@ pub fn run(
                 mailbox: &mailboxes[link][kind as usize],
                 spins: manner.spins,
                 stop: &stop,
+                crowded: 0,
             };
             let neighbours = |part: usize| Neighbours::new(split, part, wire);
             let (mut ended, repeat, seats) =
@@ -569,6 +588,7 @@ pub fn run_rarely(
         mailbox: &mailboxes[&(from, to)],
         spins: manner.spins,
         stop: &stop,
+        crowded: 0,
     };
     let begin = state.clone();
     let neighbours = |part: usize| Rare::new(rare, part, &begin, wire);

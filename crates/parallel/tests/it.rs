@@ -2,6 +2,7 @@
 
 use fluxline_core::builder::Builder;
 use fluxline_core::circuit::Registry;
+use fluxline_core::component::Filter;
 use fluxline_core::plan::Plan;
 use fluxline_core::recorder::{Recorder, Sampling};
 use fluxline_core::run::{self, Ended, Outcome};
@@ -368,12 +369,16 @@ fn largest_error(values: &[f64], reference: &[f64]) -> f64 {
 #[test]
 fn exchange_every_step_over_a_split_line_is_the_delay_line_itself() {
     let registry = fluxline_library::registry();
-    for (filter, factor) in [(FilterKind::None, 0.0), (FilterKind::Pressure, FILTER)] {
+    for (filter, of_lines) in [
+        (FilterKind::None, Filter::None),
+        (FilterKind::Wave, Filter::Wave(FILTER)),
+        (FilterKind::Pressure, Filter::Pressure(FILTER)),
+    ] {
         let (plan, partition) = two_subsystems(&registry, 1e-5, filter, "1 l");
         let whole = pressures(&plan, |state, steps, recorder| {
             run::run(&plan, state, steps, recorder, true, |_| true);
         });
-        let rare = RareCut::new(&plan, &partition, 1, factor).unwrap();
+        let rare = RareCut::new(&plan, &partition, 1, of_lines).unwrap();
         assert_eq!(rare.lines.len(), 1);
         let split = pressures(&plan, |state, steps, recorder| {
             let manner = Manner { threads: 1, pin: false, spins: 0, gives_way: false };
@@ -399,7 +404,9 @@ fn exchanging_rarely_costs_less_accuracy_than_longer_steps() {
         let (plan, partition) = two_subsystems(&registry, 1e-5, FilterKind::Pressure, volume);
         let reference = whole(&plan);
         let rarely = |threads: usize| {
-            let rare = RareCut::new(&plan, &partition, every, FILTER).unwrap().strictly();
+            let rare = RareCut::new(&plan, &partition, every, Filter::Pressure(FILTER))
+                .unwrap()
+                .strictly();
             let mut split_error = 0.0;
             let values = pressures(&plan, |state, steps, recorder| {
                 let manner = Manner { threads, pin: false, spins: 20, gives_way: false };
@@ -469,7 +476,7 @@ fn a_start_far_from_rest_is_followed_where_the_split_error_is_bounded() {
     let names = ["near.pressure", "split.pressure", "far.pressure"];
     for every in [10, 100] {
         let (plan, partition) = two_subsystems(&registry, 1e-5, FilterKind::Pressure, "1 l");
-        let rare = RareCut::new(&plan, &partition, every, FILTER).unwrap();
+        let rare = RareCut::new(&plan, &partition, every, Filter::Pressure(FILTER)).unwrap();
         let (reference, _) = far_from_rest(&plan, &names, 3000, None);
         let (bounded, made) = far_from_rest(&plan, &names, 3000, Some((&rare, 1)));
         let error = largest_error(&bounded, &reference);
@@ -497,7 +504,7 @@ fn the_dual_transmission_keeps_within_a_thousandth_with_exchange_every_10th_step
     let circuit = fluxline_formats::load_file(&path, &registry, &step).circuit.unwrap();
     let plan = Plan::of(&circuit, &registry).plan.unwrap();
     let partition = Partition::for_rare_exchange(&plan, 2);
-    let filter = circuit.run.line_filter().factor();
+    let filter = circuit.run.line_filter();
     let rare = RareCut::new(&plan, &partition, 10, filter).unwrap();
     let pressures = plan.variables.iter().filter(|v| v.by_default && v.unit == "Pa");
     let names: Vec<String> = pressures.map(|variable| variable.name).collect();
@@ -543,7 +550,7 @@ fn lines_of_different_lengths_between_several_parts_neither_block_nor_change_bit
         name => u32::from(part(name)),
     });
     let partition = Partition { part_of: part_of.collect(), parts: 3 };
-    let rare = RareCut::new(&plan, &partition, 25, FILTER).unwrap();
+    let rare = RareCut::new(&plan, &partition, 25, Filter::Pressure(FILTER)).unwrap();
     assert_eq!(rare.lines.len(), 2);
     let names = ["hub.pressure", "second.pressure"];
     let (reference, _) = far_from_rest(&plan, &names, 4000, None);
@@ -561,7 +568,7 @@ fn parts_that_exchange_rarely_meet_at_volumes_only() {
     let registry = fluxline_library::registry();
     let plan = mixed(&registry, false);
     let rare = Partition::for_rare_exchange(&plan, 3);
-    assert!(RareCut::new(&plan, &rare, 10, 0.0).is_ok());
-    let problem = RareCut::new(&plan, &at_random(&plan, 3, 1), 10, 0.0).err().unwrap();
+    assert!(RareCut::new(&plan, &rare, 10, Filter::None).is_ok());
+    let problem = RareCut::new(&plan, &at_random(&plan, 3, 1), 10, Filter::None).err().unwrap();
     assert!(problem.message().contains("every 10 steps"), "{problem}");
 }

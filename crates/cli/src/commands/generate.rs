@@ -6,7 +6,7 @@ use crate::args::{FamilyName, Generate};
 use crate::display::{columns, count, rounded, time};
 use fluxline_diagnostics::{Code, Diagnostic};
 use fluxline_formats::results::{OutputFile, write_problem};
-use fluxline_parallel::cost::{self, Costs};
+use fluxline_parallel::cost::{self, Costs, Sitting};
 use fluxline_parallel::cut::Cut;
 use fluxline_parallel::generate::{Blueprint, Family};
 use fluxline_parallel::graph::Tasks;
@@ -14,7 +14,7 @@ use fluxline_parallel::load::{Links, Price, Reach};
 use fluxline_parallel::mapping::{Mapping, Method, map};
 use fluxline_parallel::predict::{self, Point};
 use fluxline_parallel::threads::Manner;
-use fluxline_plot::{Figure, Panel, Series};
+use fluxline_plot::{Figure, Panel, Series, SeriesStyle};
 use std::io::Write;
 use std::path::Path;
 use std::time::Instant;
@@ -93,6 +93,7 @@ struct Size {
     planned: f64,
     split: f64,
     step: f64,
+    threads: usize,
     on_threads: f64,
     gain: f64,
     curve: Vec<Point>,
@@ -140,7 +141,7 @@ fn measure_all(console: &Console, args: &Generate, family: Family) -> Result<(),
     }
 }
 
-/// Draws the predicted speed-up of all sizes.
+/// Draws the predicted speed-up of all sizes as curves, and what was measured here as dots.
 fn draw(console: &Console, args: &Generate, path: &Path, sizes: &[Size]) -> Result<(), Diagnostic> {
     let ranks: Vec<f64> = RANKS.iter().map(|&ranks| ranks as f64).collect();
     let mut panel = Panel::new("times one rank").log_y();
@@ -149,9 +150,14 @@ fn draw(console: &Console, args: &Generate, path: &Path, sizes: &[Size]) -> Resu
         let name = format!("{} components", count(size.components as u64));
         panel = panel.series(Series::new(name, ranks.clone(), gains));
     }
+    for size in sizes {
+        let name = format!("measured, {}", count(size.components as u64));
+        let dot = Series::new(name, vec![size.threads as f64], vec![size.gain]);
+        panel = panel.series(dot.style(SeriesStyle::Points));
+    }
     let panel = panel.series(Series::new("as many as ranks", ranks.clone(), ranks));
     let title = format!(
-        "Predicted speed-up, {} ranks on a host, {} between hosts",
+        "Speed-up: curves predicted for {} ranks on a host and {} between hosts, dots measured on threads",
         args.cores_per_host, args.latency
     );
     let figure = Figure::new(title, "ranks").log_x().panel(panel);
@@ -224,8 +230,14 @@ fn measure(
     let begun = Instant::now();
     let cut = Cut::new(&plan, &split.partition)?;
     line(&format!("cut into {parts}"), begun.elapsed().as_secs_f64(), "");
-    let (apart, whole) = cost::measure_parts(&plan, &cut, Manner::of(*parts));
-    let gain = format!(", {} × one piece in the same minute", rounded(whole / apart, 3));
+    let Sitting { apart, whole, spread, set_up } =
+        cost::measure_parts(&plan, &cut, Manner::of(*parts));
+    line("threads begin", set_up * 1e-9, "");
+    let gain = format!(
+        ", {} × one piece in turns with it, rounds within {} %",
+        rounded(whole / apart, 3),
+        rounded(100.0 * spread, 2)
+    );
     line(&format!("a step, {parts} threads"), apart * 1e-9, &gain);
     if let Some(bytes) = peak_memory() {
         let each = rounded(bytes as f64 / size, 3);
@@ -268,6 +280,7 @@ fn measure(
         planned,
         split: *spent,
         step,
+        threads: *parts,
         on_threads: apart * 1e-9,
         gain: whole / apart,
         curve,

@@ -10,7 +10,7 @@ use fluxline_core::plan::Plan;
 use fluxline_diagnostics::{Code, Diagnostic, SourceMap};
 use fluxline_formats::Override;
 use fluxline_formats::results::{OutputFile, read_problem, write_problem};
-use fluxline_parallel::cost::{self, Costs};
+use fluxline_parallel::cost::{self, Costs, Sitting};
 use fluxline_parallel::cut::Cut;
 use fluxline_parallel::graph::Tasks;
 use fluxline_parallel::load::{Links, Price, Reach};
@@ -40,8 +40,8 @@ struct Found {
     /// Time of a step as the engine takes it now, ns.
     measured: f64,
     split: Mapping,
-    /// Times of a step on threads and in one part, measured side by side, ns.
-    on_threads: Option<(f64, f64)>,
+    /// Times of a step on threads and in one part, measured side by side.
+    on_threads: Option<Sitting>,
     /// Time spent on splitting, s.
     spent: f64,
     curve: Vec<Point>,
@@ -122,7 +122,7 @@ fn find(args: &Arguments, plan: &Plan) -> Result<Found, Failure> {
 }
 
 /// Runs parts on threads, and in one piece.
-fn on_threads(plan: &Plan, partition: &Partition) -> Result<(f64, f64), Diagnostic> {
+fn on_threads(plan: &Plan, partition: &Partition) -> Result<Sitting, Diagnostic> {
     let cores = std::thread::available_parallelism().map_or(1, |n| n.get());
     if partition.parts > cores {
         let message = format!(
@@ -169,9 +169,9 @@ fn costs(args: &Arguments, plan: &Plan) -> Result<(Costs, String), Failure> {
     let Some(path) = &args.costs else {
         let kept = cost::cache_path();
         let (costs, is_new) = cost::known(plan, kept.as_deref(), args.recalibrate);
-        let origin = match is_new {
-            true => "measured on this machine now",
-            false => "measured on this machine earlier",
+        let (costs, origin) = match is_new {
+            true => (costs, "measured on this machine now"),
+            false => (costs.fitted(plan), "measured on this machine earlier, fitted to it now"),
         };
         return Ok((costs, origin.to_owned()));
     };
@@ -330,11 +330,17 @@ fn in_words(args: &Arguments, found: &Found) -> String {
         );
     }
     line("predicted gain", format!("{} × one part", rounded(split.speed_up(), 3)));
-    if let Some((apart, whole)) = found.on_threads {
+    if let Some(Sitting { apart, whole, spread, set_up }) = found.on_threads {
         let gain = rounded(whole / apart, 3);
         line(
             "measured gain",
-            format!("{gain} × one part: {} per step instead of {}", ns(apart), ns(whole)),
+            format!(
+                "{gain} × one part: {} per step instead of {}, after {} to begin; rounds within {} %",
+                ns(apart),
+                ns(whole),
+                ns(set_up),
+                rounded(100.0 * spread, 2)
+            ),
         );
         line(
             "prediction",
@@ -441,8 +447,10 @@ fn in_json(args: &Arguments, plan: &Plan, found: &Found) -> Value {
         "predicted_serial_ns": split.serial,
         "predicted_step_ns": split.step,
         "predicted_speed_up": split.speed_up(),
-        "measured_on_threads_ns": found.on_threads.map(|(apart, _)| apart),
-        "measured_beside_ns": found.on_threads.map(|(_, whole)| whole),
+        "measured_on_threads_ns": found.on_threads.map(|sitting| sitting.apart),
+        "measured_beside_ns": found.on_threads.map(|sitting| sitting.whole),
+        "measured_spread": found.on_threads.map(|sitting| sitting.spread),
+        "crowding": found.costs.crowding,
         "break_even_components": break_even(found),
         "shares": shares,
         "predicted": curve,
@@ -489,7 +497,7 @@ fn report(args: &Arguments, session: &Session, found: &Found, svg: String) -> Re
         ns(found.links.near.line),
         ns(found.links.near.neighbour)
     );
-    let beside = found.on_threads.map_or(String::new(), |(apart, whole)| {
+    let beside = found.on_threads.map_or(String::new(), |Sitting { apart, whole, .. }| {
         format!(
             " Measured on threads: {} per step, {} in one part beside it; predictions were {} and {}.",
             ns(apart),

@@ -3,6 +3,7 @@
 use super::{Band, Case, Extent, Figure, Origin, broken};
 use fluxline_core::builder::Builder;
 use fluxline_core::circuit::Registry;
+use fluxline_core::component::Filter;
 use fluxline_core::plan::Plan;
 use fluxline_core::recorder::{Recorder, Sampling};
 use fluxline_core::run::run;
@@ -143,7 +144,7 @@ fn compared(
         });
         error(&values, &reference)
     };
-    let rare = || RareCut::new(&plan, &halves(&plan), every, FILTER);
+    let rare = || RareCut::new(&plan, &halves(&plan), every, Filter::Pressure(FILTER));
     let strictly = rarely(rare()?.strictly());
     let bounded = rarely(rare()?);
     let coarse = circuit(registry, STEP * f64::from(every), volume)?;
@@ -256,18 +257,18 @@ const TRANSMISSION: Published = Published {
 };
 
 impl Published {
-    /// The plan, and α of the filter of its lines.
-    fn plan(&self, registry: &Registry) -> Result<(Plan, f64), Diagnostics> {
+    /// The plan, and the filter of its lines.
+    fn plan(&self, registry: &Registry) -> Result<(Plan, Filter), Diagnostics> {
         let step = [Override::new("run.step", "0.01 ms")];
         let loaded = fluxline_formats::load_text(self.name, self.text, "", registry, &step);
         let circuit = loaded.circuit.ok_or(loaded.diagnostics)?;
         let planned = Plan::of(&circuit, registry);
         let plan = planned.plan.ok_or(planned.problems)?;
-        Ok((plan, circuit.run.line_filter().factor()))
+        Ok((plan, circuit.run.line_filter()))
     }
 
     /// Largest parasitic pressures in split lines, and in all others, over 0.2 s.
-    fn errors(plan: &Plan, filter: f64, every: u32) -> Result<(f64, f64), Diagnostics> {
+    fn errors(plan: &Plan, filter: Filter, every: u32) -> Result<(f64, f64), Diagnostics> {
         let rare =
             RareCut::new(plan, &Partition::for_rare_exchange(plan, 2), every, filter)?.strictly();
         let manner = Manner { threads: 1, pin: false, spins: 0, gives_way: false };
@@ -290,7 +291,7 @@ impl Published {
 }
 
 /// Time in one piece over time on two threads.
-fn gain(plan: &Plan, filter: f64, every: u32) -> Result<f64, Diagnostics> {
+fn gain(plan: &Plan, filter: Filter, every: u32) -> Result<f64, Diagnostics> {
     let steps = 50_000;
     let timed = |how: &dyn Fn(&mut State<f64>, &mut Recorder)| {
         let (mut state, mut recorder) =
