@@ -1,7 +1,8 @@
 //! What `--threads auto` costs and gains: every example with `--threads 1` and with `--threads auto`, in
 //! turns, as whole commands. Prints the ratio of the least times, and what was decided.
 //!
-//! `cargo bench -p fluxline --bench threads_auto [WORD…]`: only examples whose name has one of the words.
+//! `cargo bench -p fluxline --bench threads_auto [FILE…] [WORD…]`: these files, and only examples whose
+//! name has one of the words.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -22,17 +23,21 @@ fn timed(file: &Path, threads: &str) -> Option<(f64, String)> {
 }
 
 fn main() {
-    let words: Vec<String> =
+    let given: Vec<String> =
         std::env::args().skip(1).filter(|arg| !arg.starts_with("--")).collect();
+    let (mut files, words): (Vec<PathBuf>, Vec<String>) = (
+        given.iter().filter(|word| Path::new(word).is_file()).map(PathBuf::from).collect(),
+        given.iter().filter(|word| !Path::new(word).is_file()).cloned().collect(),
+    );
+    let all = given.is_empty();
     let examples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples");
-    let mut files: Vec<PathBuf> = Vec::new();
     for folder in ["", "parallel", "hopsan"] {
         let entries = std::fs::read_dir(examples.join(folder)).into_iter().flatten().flatten();
         files.extend(entries.map(|entry| entry.path()).filter(|path| {
             let is_model =
                 path.extension().is_some_and(|ending| ending == "toml" || ending == "hmf");
             let name = path.to_string_lossy();
-            is_model && (words.is_empty() || words.iter().any(|word| name.contains(word.as_str())))
+            is_model && (all || words.iter().any(|word| name.contains(word.as_str())))
         }));
     }
     files.sort();

@@ -23,8 +23,10 @@ pub enum Advice {
 
 /// Fewer components than this in a part are not worth a look.
 const LEAST_PER_PART: usize = 50;
-/// Runs shorter than this are over before threads are at work.
-const LEAST_TIME: Duration = Duration::from_millis(40);
+/// What it takes to find parts, to cut the plan and to begin, at least and for each component: measured
+/// with generated circuits of 10³ to 10⁶ components.
+const PREPARATION: Duration = Duration::from_millis(60);
+const PREPARATION_EACH: Duration = Duration::from_micros(1);
 /// So much faster it must be predicted to be, to make up for what the prediction does not know.
 const LEAST_GAIN: f64 = 1.15;
 
@@ -48,10 +50,14 @@ pub fn advise(plan: &Plan, steps: u64) -> Advice {
     }
     let serial = step_time(plan);
     let whole = Duration::from_secs_f64((serial * steps as f64).min(1e9));
-    if whole < LEAST_TIME {
+    let preparation = PREPARATION + PREPARATION_EACH * components as u32;
+    // At best, and by as much again, so that little is lost where it turns out less.
+    let saved = whole.mul_f64(1.0 - 1.0 / free as f64);
+    if saved < 2 * preparation {
         return Advice::Serial(format!(
-            "the run takes about {:.1} ms, which threads would not shorten",
-            whole.as_secs_f64() * 1e3
+            "the run takes about {:.0} ms, and to find parts {:.0} ms",
+            whole.as_secs_f64() * 1e3,
+            preparation.as_secs_f64() * 1e3
         ));
     }
     let (costs, _) = cost::known(plan, cost::cache_path().as_deref(), false);

@@ -61,6 +61,21 @@ fn is_idle() -> bool {
     busy_elsewhere() == Some(0)
 }
 
+/// Cores for threads to stay on, where nobody else is at work.
+pub(crate) fn free_cores() -> Vec<core_affinity::CoreId> {
+    match is_idle() {
+        true => core_affinity::get_core_ids().unwrap_or_default(),
+        false => Vec::new(),
+    }
+}
+
+/// Keeps this thread on a core; where that is refused, it runs wherever there is room.
+pub(crate) fn stay_on(core: Option<&core_affinity::CoreId>) {
+    if let Some(&core) = core {
+        core_affinity::set_for_current(core);
+    }
+}
+
 /// How many threads of other programs want a core right now: the least of some looks, as many only
 /// come and go. `None` where the system does not tell.
 pub fn busy_elsewhere() -> Option<usize> {
@@ -717,10 +732,7 @@ fn crew<'a, X: Exchange + Send>(
                     let core = cores.get(i + 1).copied();
                     scope.spawn(move || {
                         let _alarm = Alarm(worker.council.stop);
-                        if let Some(core) = core {
-                            // Where it is refused, the thread runs wherever there is room.
-                            core_affinity::set_for_current(core);
-                        }
+                        stay_on(core.as_ref());
                         worker.follow();
                         worker
                     })
