@@ -1,12 +1,14 @@
 //! Large circuits: position servos side by side, each with its own pump, their supplies joined by
-//! narrow pipes. Time per component and step, the least of several repeats.
+//! narrow pipes. Time per component and step by the engine and by own code, which give the same bits.
 //!
 //! `cargo bench -p fluxline --bench servos`
 
-use fluxline_core::engine;
 use fluxline_core::monitor::Tally;
 use fluxline_core::plan::Plan;
+use fluxline_core::run::{ByEngine, Stepper};
+use fluxline_core::state::State;
 use fluxline_formats::load_text;
+use fluxline_fused::choice::{OwnCode, for_run};
 use std::fmt::Write;
 use std::path::Path;
 use std::time::Instant;
@@ -91,24 +93,36 @@ fn servos(count: usize) -> String {
     text + &join
 }
 
-/// Nanoseconds per component and step, the least of several repeats.
-fn cost(plan: &Plan, steps: u64) -> f64 {
-    let mut best = f64::INFINITY;
-    for _ in 0..9 {
+/// Nanoseconds per component and step by the engine and by own code, the least of several repeats.
+fn costs(plan: &Plan, code: &mut Option<OwnCode>, steps: u64) -> [f64; 2] {
+    let mut best = [f64::INFINITY; 2];
+    let mut once = |at: usize, stepper: &mut dyn FnMut(&mut State<f64>, &mut Tally)| {
         let mut state = plan.initial.clone();
         let mut tally = Tally::new(plan, &mut state, true);
         let begin = Instant::now();
-        for _ in 0..steps {
-            engine::step(plan, &mut state, &mut tally, false);
+        stepper(&mut state, &mut tally);
+        best[at] = best[at].min(begin.elapsed().as_secs_f64());
+        state
+    };
+    // In turns, so that what else the machine does falls on both.
+    for _ in 0..9 {
+        let by_engine = once(0, &mut |state, tally| ByEngine.advance(plan, state, tally, steps));
+        if let Some(code) = code {
+            let by_code = once(1, &mut |state, tally| {
+                code.begin(plan, state, tally);
+                code.advance(plan, state, tally, steps);
+                code.settle(state);
+            });
+            assert_eq!(by_engine.bonds, by_code.bonds, "the same bits");
         }
-        best = best.min(begin.elapsed().as_secs_f64());
     }
-    best * 1e9 / (steps as f64 * plan.component_count() as f64)
+    best.map(|seconds| seconds * 1e9 / (steps as f64 * plan.component_count() as f64))
 }
 
 fn main() {
     let registry = fluxline::registry();
-    println!("servos  components  ns per component and step");
+    println!("ns per component and step, the least of nine runs in turns");
+    println!("servos  components    engine  own code     ratio");
     for count in [1, 8, 50, 200, 1000] {
         let read = load_text("servos.toml", &servos(count), Path::new(""), &registry, &[]);
         let Some(circuit) = &read.circuit else {
@@ -117,6 +131,15 @@ fn main() {
         };
         let Some(plan) = Plan::of(circuit, &registry).plan else { continue };
         let steps = (4_000_000 / plan.component_count() as u64).clamp(100, 30_000);
-        println!("{count:>6} {:>11} {:>26.2}", plan.component_count(), cost(&plan, steps));
+        let mut code = match for_run(&plan, &registry, &plan.initial, steps, true) {
+            Ok(code) => Some(code),
+            Err(why) => {
+                println!("no own code: {why}");
+                None
+            }
+        };
+        let [engine, own] = costs(&plan, &mut code, steps);
+        let components = plan.component_count();
+        println!("{count:>6} {components:>11} {engine:>9.2} {own:>9.2} {:>9.2}", engine / own);
     }
 }

@@ -16,7 +16,7 @@ use fluxline_diagnostics::{
     Code, Diagnostic, Diagnostics, Place, SourceMap, Span, list_names, nearest,
 };
 use fluxline_formats::{Draft, Loaded, Override};
-use fluxline_fused::run::Fused;
+use fluxline_fused::choice::OwnCode;
 use fluxline_lumped::run::Effort;
 use fluxline_lumped::setup::{self, Setup};
 use fluxline_lumped::view::View;
@@ -524,7 +524,7 @@ impl Session {
     }
 
     /// Code of its own for the steps from a state to the end, where it is wanted and can be had.
-    fn fused(&self, plan: &Plan, state: &State<f64>, steps: u64) -> Option<Fused> {
+    fn fused(&self, plan: &Plan, state: &State<f64>, steps: u64) -> Option<OwnCode> {
         let anyway = match self.circuit.run.fused {
             FusedChoice::Off => return None,
             FusedChoice::Auto => false,

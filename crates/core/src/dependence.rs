@@ -148,7 +148,7 @@ impl SubAssign for Dependence {
 macro_rules! functions {
     ($($name:ident)*) => {$(
         fn $name(self) -> Self {
-            Self::with(self.value.$name(), self.sources)
+            Self::with(Num::$name(self.value), self.sources)
         }
     )*};
 }

@@ -154,11 +154,11 @@ impl Num for Gradient {
     }
     #[inline(always)]
     fn sin(self) -> Self {
-        self.chain(self.value.sin(), self.value.cos())
+        self.chain(Num::sin(self.value), Num::cos(self.value))
     }
     #[inline(always)]
     fn cos(self) -> Self {
-        self.chain(self.value.cos(), -self.value.sin())
+        self.chain(Num::cos(self.value), -Num::sin(self.value))
     }
     #[inline(always)]
     fn tanh(self) -> Self {

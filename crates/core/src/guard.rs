@@ -15,7 +15,7 @@ pub type Literal = (Node, bool);
 pub const WORTH_ASKING: u32 = 8;
 
 /// Conditions that are remembered for one node.
-const MOST_CONDITIONS: usize = 8;
+const MOST_CONDITIONS: usize = 16;
 
 /// What a node costs, in simple operations.
 pub fn cost(op: Op) -> u32 {
@@ -23,7 +23,7 @@ pub fn cost(op: Op) -> u32 {
         Op::Div(..) => 8,
         Op::Call(Function::Sqrt, _) => 12,
         Op::Call(Function::Abs | Function::Floor, _) | Op::Neg(_) | Op::Not(_) => 1,
-        Op::Call(..) | Op::Power(..) => 40,
+        Op::Call(..) | Op::Power(..) | Op::Angle(..) => 40,
         Op::Add(..) | Op::Sub(..) | Op::Mul(..) | Op::Select(..) => 1,
         Op::Less(..) | Op::LessEqual(..) | Op::And(..) | Op::Or(..) => 1,
         _ => 0,

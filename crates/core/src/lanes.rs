@@ -39,6 +39,10 @@ pub struct Packing {
     pub visit: fn(&dyn Group<f64>, &mut dyn FnMut(f64)),
     /// Whether groups of two plans differ in numbers alone.
     pub alike: fn(&dyn Group<f64>, &dyn Group<f64>) -> bool,
+    /// Shows all numbers of one member in order.
+    pub numbers: fn(&dyn Group<f64>, usize, &mut dyn FnMut(f64)),
+    /// Whether two members differ in numbers alone, wherever they are wired.
+    pub agree: fn((&dyn Group<f64>, usize), (&dyn Group<f64>, usize)) -> bool,
     /// With derivatives.
     pub follow: Follow,
 }
@@ -51,6 +55,8 @@ impl Packing {
             eight: pack::<M, 8, Eight>,
             visit: visit::<M>,
             alike: alike::<M>,
+            numbers: numbers::<M>,
+            agree: agree::<M>,
             follow: follow::<M>,
         }
     }
@@ -111,6 +117,29 @@ fn visit<M: Physics>(group: &dyn Group<f64>, see: &mut dyn FnMut(f64)) {
             see(x);
             x
         });
+    }
+}
+
+fn numbers<M: Physics>(group: &dyn Group<f64>, member: usize, see: &mut dyn FnMut(f64)) {
+    let Some(group) = group.as_any().downcast_ref::<GroupOf<M, f64>>() else { return };
+    if let Some(constants) = group.constants().get(member) {
+        M::lift::<f64, f64>(constants, &mut |x| {
+            see(x);
+            x
+        });
+    }
+}
+
+fn agree<M: Physics>(
+    (one, a): (&dyn Group<f64>, usize),
+    (other, b): (&dyn Group<f64>, usize),
+) -> bool {
+    let one = one.as_any().downcast_ref::<GroupOf<M, f64>>();
+    let other = other.as_any().downcast_ref::<GroupOf<M, f64>>();
+    let (Some(one), Some(other)) = (one, other) else { return false };
+    match (one.constants().get(a), other.constants().get(b)) {
+        (Some(one), Some(other)) => M::agrees(one, other),
+        _ => false,
     }
 }
 

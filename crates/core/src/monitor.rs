@@ -1,9 +1,11 @@
 //! What a run is judged by: parasitic error, balances of oil and energy, limits, cavitation.
 
 use crate::declare::Counts;
+use crate::domain::Role;
 use crate::number::Num;
 use crate::plan::{Plan, Watch};
 use crate::state::State;
+use crate::variables::Location;
 use std::ops::Range;
 
 /// A sum that does not lose small parts (Neumaier).
@@ -177,7 +179,8 @@ pub struct Figures<T> {
     previous_chamber: Vec<T>,
     /// Largest parasitic effort, and the number of the step.
     parasitic: Vec<[T; 2]>,
-    last_parasitic: T,
+    /// Largest at the last step.
+    pub last_parasitic: T,
     /// Per rate and place: total, what it has lost, sum of magnitudes.
     inflow: Vec<Vec<[T; 3]>>,
     /// Total, what it has lost, sum of magnitudes.
@@ -220,52 +223,209 @@ impl<T: Num> Figures<T> {
     /// As the engine does after a (sub-)step of a rate; `stamp` is the number of the main step.
     pub fn after(&mut self, plan: &Plan, rate: usize, state: &State<T>, dt: f64, stamp: T) {
         let places = plan.watch.boundary[rate].iter().zip(&mut self.inflow[rate]);
-        for (&(bond, sign), [total, lost, size]) in places {
-            let volume = state.bonds[bond as usize].flow * sign * dt;
-            add(total, lost, volume);
-            *size += volume.abs();
+        for (&(bond, sign), sums) in places {
+            add_to(sums, state.bonds[bond as usize].flow * sign * dt);
         }
         for (store, bonds) in &plan.watch.store_bonds[rate] {
-            let mut power = T::zero();
-            for &b in bonds {
-                let bond = &state.bonds[b as usize];
-                power += bond.effort * bond.flow;
-            }
-            let [total, lost, size] = &mut self.work[*store as usize];
-            add(total, lost, power * dt);
-            *size += (power * dt).abs();
+            let ends = bonds.iter().map(|&b| &state.bonds[b as usize]);
+            let power = power_of(ends.map(|bond| (bond.effort, bond.flow)));
+            add_to(&mut self.work[*store as usize], power * dt);
         }
         if rate > 0 || self.parasitic.is_empty() {
             return;
         }
         self.last_parasitic = T::zero();
         let mut note = |worst: &mut [T; 2], spread: T| {
-            let is_worse = spread.gt(worst[0]);
-            let [value, when] = *worst;
-            *worst = [T::select(is_worse, spread, value), T::select(is_worse, stamp, when)];
-            self.last_parasitic =
-                T::select(spread.gt(self.last_parasitic), spread, self.last_parasitic);
+            note(worst, spread, stamp);
+            self.last_parasitic = larger(self.last_parasitic, spread);
         };
-        let mut previous = self.previous_effort.iter_mut();
+        let mut previous = &mut self.previous_effort[..];
         let (lines, chambers) = self.parasitic.split_at_mut(plan.watch.lumped.len());
         for ((_, bonds), worst) in plan.watch.lumped.iter().zip(lines) {
-            let (mut low, mut high) = (T::of(f64::INFINITY), T::of(f64::NEG_INFINITY));
-            for (&b, before) in bonds.iter().zip(previous.by_ref()) {
-                let effort = state.bonds[b as usize].effort;
-                let both = effort + *before;
-                *before = effort;
-                low = T::select(both.lt(low), both, low);
-                high = T::select(both.gt(high), both, high);
-            }
-            note(worst, (high - low) * 0.5);
+            let (own, others) = previous.split_at_mut(bonds.len());
+            previous = others;
+            note(worst, spread_of(bonds.iter().map(|&b| state.bonds[b as usize].effort), own));
         }
         for (((_, bond, mean), worst), before) in
             plan.watch.chambers.iter().zip(chambers).zip(&mut self.previous_chamber)
         {
-            let apart = state.bonds[*bond as usize].effort - state.states[*mean as usize];
-            let spread = (apart + *before).abs();
-            *before = apart;
-            note(worst, spread);
+            let ends = (state.bonds[*bond as usize].effort, state.states[*mean as usize]);
+            note(worst, spread_inside(ends, before));
+        }
+    }
+}
+
+/// Adds to total, what it has lost, and sum of magnitudes.
+fn add_to<T: Num>([total, lost, size]: &mut [T; 3], x: T) {
+    add(total, lost, x);
+    *size += x.abs();
+}
+
+/// Σ p·q.
+fn power_of<T: Num>(ends: impl Iterator<Item = (T, T)>) -> T {
+    let mut power = T::zero();
+    for (effort, flow) in ends {
+        power += effort * flow;
+    }
+    power
+}
+
+/// Parasitic effort of a line, see [`Tally`].
+fn spread_of<T: Num>(efforts: impl Iterator<Item = T>, previous: &mut [T]) -> T {
+    let (mut low, mut high) = (T::of(f64::INFINITY), T::of(f64::NEG_INFINITY));
+    for (effort, before) in efforts.zip(previous) {
+        let both = effort + *before;
+        *before = effort;
+        low = T::select(both.lt(low), both, low);
+        high = T::select(both.gt(high), both, high);
+    }
+    (high - low) * 0.5
+}
+
+/// That of a chamber.
+fn spread_inside<T: Num>((effort, mean): (T, T), before: &mut T) -> T {
+    let apart = effort - mean;
+    let spread = (apart + *before).abs();
+    *before = apart;
+    spread
+}
+
+fn note<T: Num>(worst: &mut [T; 2], spread: T, stamp: T) {
+    let is_worse = spread.gt(worst[0]);
+    let [value, when] = *worst;
+    *worst = [T::select(is_worse, spread, value), T::select(is_worse, stamp, when)];
+}
+
+/// The larger of two; what is no number is not.
+pub fn larger<T: Num>(most: T, x: T) -> T {
+    T::select(x.gt(most), x, most)
+}
+
+/// Where figures are among the numbers that [`Figures::each`] shows, of a circuit with one rate.
+#[derive(Debug)]
+pub struct FigurePlaces<'p> {
+    watch: &'p Watch,
+    /// Where the previous efforts of each line begin, and where those of chambers.
+    previous: Vec<u32>,
+    /// Where the worst parasitic efforts, the inflows and the work begin, and how many there are.
+    worst: u32,
+    inflow: u32,
+    work: u32,
+    count: u32,
+}
+
+impl<'p> FigurePlaces<'p> {
+    /// Those of a plan.
+    pub fn of(plan: &'p Plan) -> Self {
+        let watch = &plan.watch;
+        let mut previous = vec![0];
+        for (_, bonds) in &watch.lumped {
+            previous.push(previous[previous.len() - 1] + bonds.len() as u32);
+        }
+        let (lines, chambers) = (watch.lumped.len() as u32, watch.chambers.len() as u32);
+        let worst = previous[previous.len() - 1] + chambers;
+        let inflow = worst + 2 * (lines + chambers) + 1;
+        let work = inflow + 3 * watch.boundary[0].len() as u32;
+        let count = work + 3 * watch.stores.len() as u32;
+        Self { watch, previous, worst, inflow, work, count }
+    }
+
+    /// How many there are, the parasitic effort of each place at present included, which come last.
+    pub fn count(&self) -> u32 {
+        self.count + self.parasitic().len() as u32
+    }
+
+    /// The parasitic efforts at present.
+    pub fn parasitic(&self) -> Range<u32> {
+        let places = self.watch.lumped.len() + self.watch.chambers.len();
+        self.count..self.count + places as u32
+    }
+
+    /// The numbers of the state that a figure looks at, and its own.
+    pub fn reach(&self, figure: Figure) -> (Vec<Location>, Vec<u32>) {
+        let effort = |&bond: &u32| Location::Bond(bond, Role::Effort);
+        let flow = |bond: u32| Location::Bond(bond, Role::Flow);
+        let three = |first: u32| (first..first + 3).collect();
+        let worst = |at: u32| [self.worst + 2 * at, self.worst + 2 * at + 1, self.count + at];
+        match figure {
+            Figure::Inflow(i) => {
+                (vec![flow(self.watch.boundary[0][i as usize].0)], three(self.inflow + 3 * i))
+            }
+            Figure::Work(i) => {
+                let (store, bonds) = &self.watch.store_bonds[0][i as usize];
+                let seen = bonds.iter().flat_map(|bond| [effort(bond), flow(*bond)]).collect();
+                (seen, three(self.work + 3 * store))
+            }
+            Figure::Line(i) => {
+                let at = i as usize;
+                let previous = self.previous[at]..self.previous[at + 1];
+                let bonds = &self.watch.lumped[at].1;
+                (bonds.iter().map(effort).collect(), previous.chain(worst(i)).collect())
+            }
+            Figure::Chamber(i) => {
+                let (_, bond, mean) = &self.watch.chambers[i as usize];
+                let lines = self.watch.lumped.len();
+                let mut own = vec![self.previous[lines] + i];
+                own.extend(worst(lines as u32 + i));
+                (vec![effort(bond), Location::State(*mean)], own)
+            }
+        }
+    }
+}
+
+/// What one place of a circuit adds to the figures in a main step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Figure {
+    /// Oil over the edge of the circuit.
+    Inflow(u32),
+    /// Work of a store.
+    Work(u32),
+    /// Parasitic effort of a line.
+    Line(u32),
+    /// Parasitic effort of a chamber.
+    Chamber(u32),
+}
+
+impl Figure {
+    /// All of a circuit with one rate, in the order of the engine.
+    pub fn all(plan: &Plan) -> Vec<Self> {
+        let watch = &plan.watch;
+        let mut all: Vec<Self> = (0..watch.boundary[0].len() as u32).map(Self::Inflow).collect();
+        all.extend((0..watch.store_bonds[0].len() as u32).map(Self::Work));
+        all.extend((0..watch.lumped.len() as u32).map(Self::Line));
+        all.extend((0..watch.chambers.len() as u32).map(Self::Chamber));
+        all
+    }
+
+    /// Adds a step up, as [`Figures::after`]: from what it looks at, to its own numbers.
+    pub fn after<T: Num>(self, plan: &Plan, seen: &[T], own: &mut [T], stamp: T) {
+        let dt = plan.step;
+        match (self, seen, own) {
+            (Self::Inflow(i), &[flow], [total, lost, size]) => {
+                let (_, sign) = plan.watch.boundary[0][i as usize];
+                let mut sums = [*total, *lost, *size];
+                add_to(&mut sums, flow * sign * dt);
+                [*total, *lost, *size] = sums;
+            }
+            (Self::Work(_), _, [total, lost, size]) => {
+                let mut sums = [*total, *lost, *size];
+                let ends = seen.chunks_exact(2).map(|end| (end[0], end[1]));
+                add_to(&mut sums, power_of(ends) * dt);
+                [*total, *lost, *size] = sums;
+            }
+            (Self::Line(_), _, [previous @ .., worst, when, now]) => {
+                *now = spread_of(seen.iter().copied(), previous);
+                let mut both = [*worst, *when];
+                note(&mut both, *now, stamp);
+                [*worst, *when] = both;
+            }
+            (Self::Chamber(_), &[effort, mean], [before, worst, when, now]) => {
+                *now = spread_inside((effort, mean), before);
+                let mut both = [*worst, *when];
+                note(&mut both, *now, stamp);
+                [*worst, *when] = both;
+            }
+            _ => {}
         }
     }
 }

@@ -5,6 +5,8 @@
 //! Newton, linearisation and sensitivities). Branches on values go through [`Num::select`], because
 //! lanes may disagree. No operation contracts `a·b + c`: scalar and lanes give the same bits.
 
+use crate::function::{Named, Pair};
+use crate::trig;
 use std::ops::{Add, AddAssign, BitAnd, BitOr, Div, Mul, Neg, Not, Sub, SubAssign};
 
 /// Truth per lane: `bool` for a single number, one flag per lane otherwise.
@@ -88,6 +90,16 @@ pub trait Num:
     fn apply(self, f: impl Fn(f64) -> (f64, f64)) -> Self;
     /// The same for two arguments: `f(x, y) = (value, ∂x, ∂y)`.
     fn apply2(self, other: Self, f: impl Fn(f64, f64) -> (f64, f64, f64)) -> Self;
+    /// A function of the mathematics library.
+    #[inline(always)]
+    fn call(self, function: Named) -> Self {
+        self.apply(|x| function.at(x))
+    }
+    /// One of two numbers.
+    #[inline(always)]
+    fn call2(self, other: Self, function: Pair) -> Self {
+        self.apply2(other, |x, y| function.at(x, y))
+    }
     /// The value of a curve through points with increasing knots: linear in between, held beyond.
     #[inline(always)]
     fn on_curve(self, knots: &[f64], values: &[f64]) -> Self {
@@ -216,11 +228,11 @@ impl Num for f64 {
     }
     #[inline(always)]
     fn sin(self) -> Self {
-        f64::sin(self)
+        trig::sin(self)
     }
     #[inline(always)]
     fn cos(self) -> Self {
-        f64::cos(self)
+        trig::cos(self)
     }
     #[inline(always)]
     fn tanh(self) -> Self {
@@ -556,11 +568,11 @@ impl<const N: usize> Num for Lanes<N> {
     }
     #[inline(always)]
     fn sin(self) -> Self {
-        Self(each_lane!(i: self.0[i].sin()))
+        trig::sin(self)
     }
     #[inline(always)]
     fn cos(self) -> Self {
-        Self(each_lane!(i: self.0[i].cos()))
+        trig::cos(self)
     }
     #[inline(always)]
     fn tanh(self) -> Self {

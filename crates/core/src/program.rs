@@ -10,13 +10,15 @@
 use crate::circuit::Registry;
 use crate::component::{Clock, Group, GroupOf, Physics, view};
 use crate::domain::Role;
-use crate::monitor::Figures;
+use crate::monitor::{Figure, Figures};
 use crate::number::{Mask, Num};
 use crate::plan::Plan;
 use crate::state::{Bond, Faults, State};
 use crate::step::place_in_bonds;
 use crate::trace::{self, Followed, Node, Op, Probe, Trace, Tree, Width};
-use crate::variables::Location;
+use crate::variables::{Entry, Location};
+
+pub mod apart;
 
 /// Computes one member of a group on the tape; false when the group is of another type. Constants
 /// become numbers of the tape by the function, in order.
@@ -98,7 +100,29 @@ impl Layout {
             Location::State(index) => self.first(Array::States) + index,
         })
     }
-    fn first(self, array: Array) -> u32 {
+    /// What a component reaches, in the order in which it is declared.
+    fn reach(self, entry: &Entry) -> Reach {
+        let (signals, states) = (self.first(Array::Signals), self.first(Array::States));
+        let mut bonds: Vec<u32> = Vec::with_capacity(entry.bonds.len());
+        for &bond in &entry.bonds {
+            if !bonds.contains(&bond) {
+                bonds.push(bond);
+            }
+        }
+        let mut slots: Vec<u32> = bonds.iter().flat_map(|&bond| 6 * bond..6 * bond + 6).collect();
+        let outputs = entry.declaration.outputs.len() as u32;
+        slots.extend((entry.written..entry.written + outputs).map(|i| signals + i));
+        let declared = 2 * entry.declaration.states.len() + entry.declaration.memory.len();
+        let history = entry.block - declared as u32;
+        // A long history stays where it is.
+        let is_long = history > LONGEST_HISTORY;
+        let kept = if is_long { declared as u32 } else { entry.block };
+        slots.extend((entry.states..entry.states + kept).map(|i| states + i));
+        let read = entry.inputs.iter().map(|&i| signals + i).collect();
+        Reach { slots, read, is_long }
+    }
+    /// Where an array begins when all numbers are counted through.
+    pub fn first(self, array: Array) -> u32 {
         let lengths = [0, self.bonds, self.signals, self.states, self.viscosity];
         lengths[..=array as usize].iter().sum()
     }
@@ -135,6 +159,8 @@ pub enum Part {
     Gather(u32),
     /// What they see of it.
     Scatter(u32),
+    /// What a place adds to the figures of the verdict.
+    Figure(Figure),
 }
 
 /// What a component reported.
@@ -189,6 +215,8 @@ impl Unit {
             Part::Scatter(junction) => {
                 rate.junctions[junction as usize].scatter(&mut state.bonds);
             }
+            // The engine adds up all of them, with the tally.
+            Part::Figure(_) => {}
         }
     }
 }
@@ -305,7 +333,17 @@ struct Walk<'a> {
     parameters: Vec<u32>,
     /// Constants seen so far.
     constants: u32,
+    /// Those of the last component.
+    lifted: Vec<f64>,
     begin: f64,
+}
+
+/// Numbers that a component may write, and others that it reads.
+struct Reach {
+    slots: Vec<u32>,
+    read: Vec<u32>,
+    /// It remembers more than is followed.
+    is_long: bool,
 }
 
 impl<'a> Walk<'a> {
@@ -375,6 +413,7 @@ impl<'a> Walk<'a> {
             obstacles: Vec::new(),
             parameters: Vec::new(),
             constants: 0,
+            lifted: Vec::new(),
             begin,
         }
     }
@@ -468,23 +507,7 @@ impl<'a> Walk<'a> {
         let component = group.wiring(member).component();
         let entry = &self.plan.variables.entries[component as usize];
         let signals = self.layout.first(Array::Signals);
-        let states = self.layout.first(Array::States);
-        let mut slots: Vec<u32> = Vec::new();
-        let mut bonds: Vec<u32> = entry.bonds.to_vec();
-        bonds.sort_unstable();
-        bonds.dedup();
-        for bond in bonds {
-            slots.extend(6 * bond..6 * bond + 6);
-        }
-        let outputs = entry.declaration.outputs.len() as u32;
-        slots.extend((entry.written..entry.written + outputs).map(|i| signals + i));
-        let declared = 2 * entry.declaration.states.len() + entry.declaration.memory.len();
-        let history = entry.block - declared as u32;
-        // A long history stays where it is.
-        let is_long = history > LONGEST_HISTORY;
-        let kept = if is_long { declared as u32 } else { entry.block };
-        slots.extend((entry.states..entry.states + kept).map(|i| states + i));
-        let read: Vec<u32> = entry.inputs.iter().map(|&i| signals + i).collect();
+        let Reach { slots, read, is_long } = self.layout.reach(entry);
         let part = Part::Component { component, phase, group: at as u32, member: member as u32 };
         let follow = self.registry.get(entry.declaration.name).and_then(|kind| kind.follow);
         let dt = self.moments[moment as usize].dt;
@@ -501,6 +524,7 @@ impl<'a> Walk<'a> {
         let Some(follow) = follow else { return };
         let first = self.constants;
         let (differs, mut parameters) = (self.differs, std::mem::take(&mut self.parameters));
+        let mut lifted = std::mem::take(&mut self.lifted);
         let mut constants = 0;
         let reached = slots.clone();
         let layout = self.layout;
@@ -513,9 +537,11 @@ impl<'a> Walk<'a> {
                 return true;
             }
             constants = 0;
+            lifted.clear();
             let mut lift = |value: f64| {
                 let index = first + constants;
                 constants += 1;
+                lifted.push(value);
                 if !differs(index) {
                     return Trace::of(value);
                 }
@@ -541,6 +567,7 @@ impl<'a> Walk<'a> {
         let read = [read, gates].concat();
         self.unit(part, Some(component), moment, slots, &read, step);
         self.parameters = parameters;
+        self.lifted = lifted;
         self.constants = first + constants;
     }
 
@@ -699,7 +726,7 @@ fn convert(tree: Tree<Followed<Outcome>>, results: &[usize]) -> Tree<End> {
     }
 }
 
-fn number(state: &mut State<Trace>, layout: Layout, slot: u32) -> &mut Trace {
+fn number<T>(state: &mut State<T>, layout: Layout, slot: u32) -> &mut T {
     let (array, at) = layout.place(slot);
     let at = at as usize;
     match array {
@@ -720,11 +747,13 @@ fn number(state: &mut State<Trace>, layout: Layout, slot: u32) -> &mut Trace {
     }
 }
 
-fn set(state: &mut State<Trace>, layout: Layout, slot: u32, value: Trace) {
+/// Puts a number into a state.
+pub fn set<T>(state: &mut State<T>, layout: Layout, slot: u32, value: T) {
     *number(state, layout, slot) = value;
 }
 
-fn get(state: &State<Trace>, layout: Layout, slot: u32) -> Trace {
+/// A number of a state.
+pub fn get<T: Copy>(state: &State<T>, layout: Layout, slot: u32) -> T {
     let (array, at) = layout.place(slot);
     let at = at as usize;
     match array {

@@ -108,6 +108,12 @@ pub(crate) const BEYOND_PHYSICS: f64 = 1e20;
 pub trait Stepper {
     /// Before the first step.
     fn begin(&mut self, plan: &Plan, state: &State<f64>, tally: &Tally);
+    /// Of the numbers of the state only these are looked at, but for when it is asked to [settle].
+    ///
+    /// [settle]: Stepper::settle
+    fn look_at(&mut self, _: &[Variable]) {}
+    /// Brings all numbers of the state up to date.
+    fn settle(&mut self, _: &mut State<f64>) {}
     /// Takes so many steps.
     fn advance(&mut self, plan: &Plan, state: &mut State<f64>, tally: &mut Tally, steps: u64);
     /// After the last step: the tally is complete.
@@ -156,6 +162,7 @@ pub fn run_by(
 ) -> Outcome {
     let mut tally = Tally::new(plan, state, watch);
     record_start(plan, state, steps, recorder);
+    stepper.look_at(&recorder.variables);
     stepper.begin(plan, state, &tally);
     let ended = go_on_by(stepper, plan, state, steps, recorder, &mut tally, &mut go_on);
     stepper.end(plan, &mut tally);
@@ -209,6 +216,7 @@ fn go_on_by(
                 }
             }
         }
+        stepper.settle(state);
         if (!is_sound || !sound_state(state))
             && let Some(divergence) = trace(plan, state, &good, &time_of)
         {

@@ -176,11 +176,11 @@ impl Num for Tangent {
     }
     #[inline(never)]
     fn sin(self) -> Self {
-        self.chain(self.value.sin(), self.value.cos())
+        self.chain(Num::sin(self.value), Num::cos(self.value))
     }
     #[inline(never)]
     fn cos(self) -> Self {
-        self.chain(self.value.cos(), -self.value.sin())
+        self.chain(Num::cos(self.value), -Num::sin(self.value))
     }
     #[inline(never)]
     fn tanh(self) -> Self {

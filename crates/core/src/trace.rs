@@ -10,8 +10,10 @@
 //! decision settles the masks that follow from it; in lanes they stay open, because lanes may
 //! disagree.
 
+use crate::function::{Named, Pair};
 use crate::guard::{Guards, cost};
 use crate::number::{Mask, Num};
+use crate::trig;
 use std::cell::RefCell;
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::ops::{Add, AddAssign, BitAnd, BitOr, Div, Mul, Neg, Not, Sub, SubAssign};
@@ -33,14 +35,12 @@ pub enum Function {
     Exp,
     /// Natural logarithm.
     Ln,
-    /// Sine.
-    Sin,
-    /// Cosine.
-    Cos,
     /// Hyperbolic tangent.
     Tanh,
     /// Largest whole number not above x.
     Floor,
+    /// One of the mathematics library.
+    Named(Named),
 }
 
 /// What a node is.
@@ -72,6 +72,8 @@ pub enum Op {
     Call(Function, Node),
     /// aᵇ.
     Power(Node, Node),
+    /// The angle of the point with ordinate a and abscissa b.
+    Angle(Node, Node),
     /// The second where the mask holds, else the third.
     Select(Node, Node, Node),
     /// A mask that always or never holds.
@@ -91,7 +93,9 @@ pub enum Op {
 impl Op {
     /// The nodes it is computed from.
     pub fn sources(self) -> impl Iterator<Item = Node> {
-        use Op::{Add, And, Call, Div, Less, LessEqual, Mul, Neg, Not, Or, Power, Select, Sub};
+        use Op::{
+            Add, And, Angle, Call, Div, Less, LessEqual, Mul, Neg, Not, Or, Power, Select, Sub,
+        };
         let (a, b, c) = match self {
             Neg(a) | Call(_, a) | Not(a) => (Some(a), None, None),
             Add(a, b)
@@ -99,6 +103,7 @@ impl Op {
             | Mul(a, b)
             | Div(a, b)
             | Power(a, b)
+            | Angle(a, b)
             | Less(a, b)
             | LessEqual(a, b)
             | And(a, b)
@@ -263,6 +268,9 @@ impl Tape {
             if self.constant(one) == Some(-1.0) {
                 return self.neg(other);
             }
+            if let Some(product) = self.scaled(one, other) {
+                return product;
+            }
         }
         match (self.negated(a), self.negated(b)) {
             (Some(a), Some(b)) => self.commuting(Op::Mul, a, b, value),
@@ -277,9 +285,26 @@ impl Tape {
             _ => self.commuting(Op::Mul, a, b, value),
         }
     }
+    /// 2ⁿ·(x·c) = x·(2ⁿ·c), which is exact: of a constant product, one multiplication is enough.
+    fn scaled(&mut self, scale: Node, product: Node) -> Option<Node> {
+        let scale = self.constant(scale).filter(|&scale| is_power_of_two(scale))?;
+        let Op::Mul(a, b) = self.ops[product as usize] else { return None };
+        let (constant, x) = match (self.constant(a), self.constant(b)) {
+            (Some(constant), None) => (constant, b),
+            (None, Some(constant)) => (constant, a),
+            _ => return None,
+        };
+        let constant = constant * scale;
+        if !constant.is_normal() {
+            return None;
+        }
+        let constant = self.number(constant);
+        Some(self.mul(constant, x))
+    }
     fn div(&mut self, a: Node, b: Node) -> Node {
-        if self.constant(b) == Some(1.0) {
-            return a;
+        if let Some(by) = self.constant(b).filter(|&by| is_power_of_two(by)) {
+            let factor = self.number(by.recip());
+            return self.mul(a, factor);
         }
         self.binary(Op::Div, a, b, self.value(a) / self.value(b))
     }
@@ -297,10 +322,9 @@ impl Tape {
             Function::Abs => Num::abs(x),
             Function::Exp => Num::exp(x),
             Function::Ln => Num::ln(x),
-            Function::Sin => Num::sin(x),
-            Function::Cos => Num::cos(x),
             Function::Tanh => Num::tanh(x),
             Function::Floor => Num::floor(x),
+            Function::Named(function) => function.at(x).0,
         };
         if self.constant(a).is_some() {
             return self.number(value);
@@ -448,6 +472,12 @@ impl Tape {
         self.learn(mask, is_any, answer);
         answer
     }
+}
+
+/// Whether a product with it is exact, apart from numbers at the ends of the range.
+fn is_power_of_two(x: f64) -> bool {
+    const FRACTION: u64 = (1 << (f64::MANTISSA_DIGITS - 1)) - 1;
+    x.is_normal() && x > 0.0 && x.to_bits() & FRACTION == 0 && x.recip().is_normal()
 }
 
 /// A number on the tape.
@@ -598,7 +628,7 @@ impl Num for Trace {
         })
     }
     functions! {
-        sqrt Sqrt; abs Abs; exp Exp; ln Ln; sin Sin; cos Cos; tanh Tanh; floor Floor;
+        sqrt Sqrt; abs Abs; exp Exp; ln Ln; tanh Tanh; floor Floor;
     }
     #[inline(never)]
     fn powf(self, exponent: Self) -> Self {
@@ -662,6 +692,27 @@ impl Num for Trace {
         let is_inside = self.gt(Self::of(knots[0]));
         let (low, high) = (end(knots[0]), end(knots[count - 1]));
         Self::select(is_inside, Self::select(is_above, high, between), low)
+    }
+    fn sin(self) -> Self {
+        trig::sin(self)
+    }
+    fn cos(self) -> Self {
+        trig::cos(self)
+    }
+    #[inline(never)]
+    fn call(self, function: Named) -> Self {
+        with(|tape| Self(tape.call(Function::Named(function), self.0)))
+    }
+    #[inline(never)]
+    fn call2(self, other: Self, function: Pair) -> Self {
+        with(|tape| {
+            let value = function.at(tape.value(self.0), tape.value(other.0)).0;
+            let op = match function {
+                Pair::Atan2 => Op::Angle,
+                Pair::Power => Op::Power,
+            };
+            Self(tape.binary(op, self.0, other.0, value))
+        })
     }
     fn apply(self, f: impl Fn(f64) -> (f64, f64)) -> Self {
         let (known, value) = with(|tape| (tape.constant(self.0).is_some(), tape.value(self.0)));

@@ -1,12 +1,16 @@
 //! When code of its own pays for a run.
 
-use crate::compiler::{self, NotCompiled};
+use crate::alike::{Alike, AlikeSource};
+use crate::compiler::{self, Made, NotCompiled};
 use crate::lanes::LaneSource;
 use crate::run::{Fused, Source};
 use fluxline_core::circuit::Registry;
+use fluxline_core::monitor::Tally;
 use fluxline_core::plan::Plan;
 use fluxline_core::program::Obstacle;
+use fluxline_core::run::Stepper;
 use fluxline_core::state::State;
+use fluxline_core::variables::Variable;
 
 /// What the engine spends on a component in a step, s, and what part of it code spares: rough, of
 /// machines of the day.
@@ -48,6 +52,78 @@ impl std::fmt::Display for WhyNot {
     }
 }
 
+/// From so many components on it is worth looking for those that are alike.
+const MANY: usize = 64;
+/// So many units at a time are worth it: one by one they go without memory in between.
+const AT_A_TIME: f64 = 3.0;
+
+/// Code of a circuit's own, of either kind.
+pub enum OwnCode {
+    /// The whole step in one piece.
+    Whole(Box<Fused>),
+    /// Units that are alike side by side.
+    Alike(Box<Alike>),
+}
+
+impl OwnCode {
+    /// What the compiler took; nothing when the code was there.
+    pub fn made(&self) -> &Made {
+        match self {
+            Self::Whole(code) => code.made(),
+            Self::Alike(code) => code.made(),
+        }
+    }
+
+    /// Statements of the code.
+    pub fn statements(&self) -> usize {
+        match self {
+            Self::Whole(code) => code.source().statements,
+            Self::Alike(code) => code.source().statements,
+        }
+    }
+
+    /// Names of the components that the engine steps.
+    pub fn engine_steps<'p>(&self, plan: &'p Plan) -> Vec<&'p str> {
+        match self {
+            Self::Whole(code) => code.engine_steps(plan),
+            Self::Alike(_) => Vec::new(),
+        }
+    }
+}
+
+impl Stepper for OwnCode {
+    fn begin(&mut self, plan: &Plan, state: &State<f64>, tally: &Tally) {
+        match self {
+            Self::Whole(code) => code.begin(plan, state, tally),
+            Self::Alike(code) => code.begin(plan, state, tally),
+        }
+    }
+    fn look_at(&mut self, variables: &[Variable]) {
+        match self {
+            Self::Whole(code) => code.look_at(variables),
+            Self::Alike(code) => code.look_at(variables),
+        }
+    }
+    fn settle(&mut self, state: &mut State<f64>) {
+        match self {
+            Self::Whole(code) => code.settle(state),
+            Self::Alike(code) => code.settle(state),
+        }
+    }
+    fn advance(&mut self, plan: &Plan, state: &mut State<f64>, tally: &mut Tally, steps: u64) {
+        match self {
+            Self::Whole(code) => code.advance(plan, state, tally, steps),
+            Self::Alike(code) => code.advance(plan, state, tally, steps),
+        }
+    }
+    fn end(&mut self, plan: &Plan, tally: &mut Tally) {
+        match self {
+            Self::Whole(code) => code.end(plan, tally),
+            Self::Alike(code) => code.end(plan, tally),
+        }
+    }
+}
+
 /// The code of a run of so many steps, or why it has none. With `anyway` it need not pay.
 pub fn for_run(
     plan: &Plan,
@@ -55,26 +131,39 @@ pub fn for_run(
     start: &State<f64>,
     steps: u64,
     anyway: bool,
-) -> Result<Fused, WhyNot> {
+) -> Result<OwnCode, WhyNot> {
     let components = plan.component_count();
     let gain = steps as f64 * components as f64 * PER_COMPONENT * SPARED;
     if !anyway && gain < LEAST_GAIN {
         return Err(WhyNot::DoesNotPay);
     }
+    let pays = |code: &str, per_statement: f64, statements: usize| {
+        let cost = COMPILER_STARTS + per_statement * statements as f64;
+        anyway || gain >= cost || compiler::kept(code).is_some()
+    };
+    if components >= MANY
+        && let Ok(source) = AlikeSource::of(plan, registry, start)
+        && source.at_a_time() >= AT_A_TIME
+        && source.statements <= MOST_STATEMENTS
+    {
+        if !pays(&source.code, PER_STATEMENT_IN_LANES, source.statements) {
+            return Err(WhyNot::DoesNotPay);
+        }
+        let code = source.compile().map_err(WhyNot::NotCompiled)?;
+        return Ok(OwnCode::Alike(Box::new(code)));
+    }
     let source = Source::of(plan, registry, start, true).map_err(WhyNot::NotFollowed)?;
     if source.statements > MOST_STATEMENTS {
         return Err(WhyNot::TooLong(source.statements));
     }
-    if !anyway {
-        if 2 * source.left_to_engine().len() > components {
-            return Err(WhyNot::MostlyEngine);
-        }
-        let cost = COMPILER_STARTS + PER_STATEMENT * source.statements as f64;
-        if gain < cost && compiler::kept(&source.code).is_none() {
-            return Err(WhyNot::DoesNotPay);
-        }
+    if !anyway && 2 * source.left_to_engine().len() > components {
+        return Err(WhyNot::MostlyEngine);
     }
-    source.compile().map_err(WhyNot::NotCompiled)
+    if !pays(&source.code, PER_STATEMENT, source.statements) {
+        return Err(WhyNot::DoesNotPay);
+    }
+    let code = source.compile().map_err(WhyNot::NotCompiled)?;
+    Ok(OwnCode::Whole(Box::new(code)))
 }
 
 /// What variants side by side spend on a component in a step, s, each; and what code spares of a step,

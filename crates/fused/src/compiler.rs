@@ -18,6 +18,8 @@ pub const FLAGS: &[&str] = &[
     "-std=gnu11",
     "-O2",
     "-march=native",
+    // What is written in order for processors of the day is not put in order for one of them.
+    "-mtune=generic",
     "-ffp-contract=off",
     "-fno-math-errno",
     "-fno-trapping-math",

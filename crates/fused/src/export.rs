@@ -80,8 +80,9 @@ impl Export<'_> {
             }
             Part::Gather(_) => Some("what several line ends push with together".to_owned()),
             Part::Scatter(_) => Some("what each of them gets".to_owned()),
+            Part::Figure(_) => None,
         };
-        let style = Style { language, comment: &comment, times, ticks, seen: &[] };
+        let style = Style { language, comment: &comment, times, ticks, seen: &[], among: None };
         let text = text::write(&program, &style);
         let mut samples = vec![0];
         while samples.last().is_some_and(|&last| last < self.steps) {

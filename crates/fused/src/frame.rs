@@ -33,10 +33,12 @@ pub(crate) fn step_times(plan: &Plan) -> (String, String) {
 }
 
 /// What every C text begins with.
-const HEAD: &str = "\
+pub(crate) const HEAD: &str = "\
 typedef unsigned long long count;
 double exp(double); double log(double); double sin(double); double cos(double);
-double tanh(double); double pow(double, double);
+double tanh(double); double pow(double, double); double atan2(double, double);
+double tan(double); double asin(double); double acos(double); double atan(double);
+double sinh(double); double cosh(double); double log10(double); double ceil(double); double round(double);
 struct faults {
     count unconverged, first_step, unconverged_lanes, stopped_lanes;
     unsigned first_component, stop_requested;
@@ -61,13 +63,13 @@ static void stop(struct faults *faults, unsigned component, count tick, count la
 
 /// Numbers and masks of several lanes: in registers of AVX-512 or AVX2 where they fit, else in what
 /// the compiler makes of vectors.
-const MACROS: &str = "
+pub(crate) const MACROS: &str = "
 #if defined(__AVX512F__) && defined(__AVX512DQ__) && LANES == 8
 #include <immintrin.h>
 typedef __m512d numbers;
 typedef __mmask8 mask;
-#define GET(A, i) _mm512_loadu_pd((A) + 8 * (i))
-#define SET(A, i, x) _mm512_storeu_pd((A) + 8 * (i), x)
+#define LOAD(p) _mm512_loadu_pd(p)
+#define STORE(p, x) _mm512_storeu_pd(p, x)
 #define ALL(x) _mm512_set1_pd(x)
 #define LESS(a, b) _mm512_cmp_pd_mask(a, b, _CMP_LT_OQ)
 #define NOT_ABOVE(a, b) _mm512_cmp_pd_mask(a, b, _CMP_LE_OQ)
@@ -87,8 +89,8 @@ typedef __mmask8 mask;
 #include <immintrin.h>
 typedef __m256d numbers;
 typedef __m256d mask;
-#define GET(A, i) _mm256_loadu_pd((A) + 4 * (i))
-#define SET(A, i, x) _mm256_storeu_pd((A) + 4 * (i), x)
+#define LOAD(p) _mm256_loadu_pd(p)
+#define STORE(p, x) _mm256_storeu_pd(p, x)
 #define ALL(x) _mm256_set1_pd(x)
 #define LESS(a, b) _mm256_cmp_pd(a, b, _CMP_LT_OQ)
 #define NOT_ABOVE(a, b) _mm256_cmp_pd(a, b, _CMP_LE_OQ)
@@ -108,8 +110,8 @@ typedef __m256d mask;
 typedef double numbers __attribute__((vector_size(8 * LANES)));
 typedef double loose __attribute__((vector_size(8 * LANES), aligned(8)));
 typedef long long mask __attribute__((vector_size(8 * LANES)));
-#define GET(A, i) ((numbers)*(const loose *)((A) + LANES * (i)))
-#define SET(A, i, x) (*(loose *)((A) + LANES * (i)) = (x))
+#define LOAD(p) ((numbers)*(const loose *)(p))
+#define STORE(p, x) (*(loose *)(p) = (x))
 #define ALL(x) (((numbers){0} + 1.0) * (x))
 #define LESS(a, b) ((mask)((a) < (b)))
 #define NOT_ABOVE(a, b) ((mask)((a) <= (b)))
@@ -136,6 +138,12 @@ static inline count bits(mask m) {
     for (int i_ = 0; i_ < LANES; i_++) x_[i_] = f(x_[i_], y_[i_]); x_; })
 ";
 
+/// Where numbers of runs side by side are.
+const SIDE_BY_SIDE: &str = "
+#define GET(A, i) LOAD((A) + LANES * (i))
+#define SET(A, i, x) STORE((A) + LANES * (i), x)
+";
+
 /// The whole text for so many runs side by side, which hands out `seen` numbers after every step. Where
 /// the engine is never called, nobody else writes to the arrays.
 pub(crate) fn frame(
@@ -148,7 +156,7 @@ pub(crate) fn frame(
     let (begin, end) = step_times(plan);
     let mut code = format!("{HEAD}{REPORTS}");
     if lanes > 1 {
-        let _ = write!(code, "#define LANES {lanes}\n{MACROS}");
+        let _ = write!(code, "#define LANES {lanes}\n{MACROS}{SIDE_BY_SIDE}");
     }
     let _ = write!(
         code,

@@ -83,8 +83,14 @@ impl LaneSource {
             seen.iter().map(|slot| program.layout.number_of(slot.at)).collect();
         let not_there = || vec![Obstacle { component: None, why: "a temperature is looked at" }];
         let seen = seen.ok_or_else(not_there)?;
-        let style =
-            Style { language: Language::Lanes, comment: &comment, times, ticks, seen: &seen };
+        let style = Style {
+            language: Language::Lanes,
+            comment: &comment,
+            times,
+            ticks,
+            seen: &seen,
+            among: None,
+        };
         let text = text::write(&program, &style);
         let code = frame(&plan, &text, (lanes, seen.len()), false);
         Ok(Self {

@@ -10,12 +10,15 @@
 //! The code does the arithmetic of the engine in the engine's order, and the compiler is told to keep
 //! to it (no contraction of a·b + c, no rearrangement), so that results agree bit for bit.
 
+pub mod alike;
 mod blocks;
+mod bundle;
 pub mod choice;
 pub mod compiler;
 pub mod export;
 mod frame;
 pub mod lanes;
 pub mod library;
+mod order;
 pub mod run;
 pub mod text;

@@ -291,3 +291,60 @@ fn close_state<T>(state: &mut State<T>, clock: RawClock, faults: RawFaults) {
     (state.time, state.step) = (clock.time, clock.step);
     state.faults = faults.given();
 }
+
+type PrepareAlike = unsafe extern "C" fn(*mut f64, *const u64);
+type StepAlike = unsafe extern "C" fn(*mut f64, *const u64, *mut RawClock, *mut RawFaults, u64);
+
+/// Compiled code of a circuit whose units are done side by side.
+///
+/// It works on one memory, by a table: which [`crate::alike`] made together with the code, and which
+/// names no place beyond the memory that was made with them.
+pub struct AlikeCode {
+    prepare: PrepareAlike,
+    steps: StepAlike,
+    /// Keeps the functions where they are.
+    _library: libloading::Library,
+}
+
+impl std::fmt::Debug for AlikeCode {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("AlikeCode").finish_non_exhaustive()
+    }
+}
+
+impl AlikeCode {
+    /// Opens what was compiled.
+    pub(crate) fn open(made: &Made) -> Result<Self, NotCompiled> {
+        let failed = |e: libloading::Error| NotCompiled::NotOpened(e.to_string());
+        // SAFETY: see the first point above.
+        unsafe {
+            let library = libloading::Library::new(&made.path).map_err(failed)?;
+            let prepare = *library.get::<PrepareAlike>(b"fluxline_prepare\0").map_err(failed)?;
+            let steps = *library.get::<StepAlike>(b"fluxline_steps\0").map_err(failed)?;
+            Ok(Self { prepare, steps, _library: library })
+        }
+    }
+
+    /// Computes what stays the same during a run.
+    pub(crate) fn prepare(&self, memory: &mut [f64], table: &[u64]) {
+        // SAFETY: memory and table were made with the code, see above.
+        unsafe { (self.prepare)(memory.as_mut_ptr(), table.as_ptr()) }
+    }
+
+    /// Takes so many steps.
+    pub(crate) fn advance(
+        &self,
+        memory: &mut [f64],
+        table: &[u64],
+        state: &mut State<f64>,
+        steps: u64,
+    ) {
+        let mut clock = RawClock { time: state.time, step: state.step, rest: state.rest_steps };
+        let mut faults = RawFaults::of(&state.faults);
+        // SAFETY: memory and table were made with the code, see above.
+        unsafe {
+            (self.steps)(memory.as_mut_ptr(), table.as_ptr(), &mut clock, &mut faults, steps);
+        }
+        close_state(state, clock, faults);
+    }
+}

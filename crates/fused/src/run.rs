@@ -7,10 +7,10 @@ use crate::text::{self, Language, Style};
 use fluxline_core::circuit::Registry;
 use fluxline_core::monitor::{Figures, Tally};
 use fluxline_core::plan::Plan;
-use fluxline_core::program::{Obstacle, Part, Program, Unit, Wanted, program};
-use fluxline_core::run::Stepper;
+use fluxline_core::program::{Array, Obstacle, Part, Program, Unit, Wanted, get, program};
+use fluxline_core::run::{ByEngine, Stepper};
 use fluxline_core::state::State;
-use fluxline_core::trace::Width;
+use fluxline_core::trace::{Node, Op, Width};
 
 /// Paths that are written out in each unit; what lies beyond is done by the engine.
 const PATHS: usize = 12;
@@ -26,6 +26,8 @@ pub struct Source {
     /// Statements.
     pub statements: usize,
     watch: bool,
+    /// Numbers that every step sets to what they are at the start, and their bits.
+    settled: Vec<(u32, u64)>,
 }
 
 /// Why a circuit has no code: what cannot be followed.
@@ -41,14 +43,22 @@ impl Source {
         watch: bool,
     ) -> Result<Self, Untraced> {
         let wanted = Wanted { watch, width: Width::One, with_engine: true, paths: PATHS };
-        let program = program(plan, registry, start, wanted, &|_| false)?;
+        let mut program = program(plan, registry, start, wanted, &|_| false)?;
+        let settled = settle(&mut program, start);
         let (times, ticks) = moments(&program.moments);
         let comment = |_: &Unit| None;
-        let style = Style { language: Language::C, comment: &comment, times, ticks, seen: &[] };
+        let style = Style {
+            language: Language::C,
+            comment: &comment,
+            times,
+            ticks,
+            seen: &[],
+            among: None,
+        };
         let text = text::write(&program, &style);
         let calls_engine = program.units.iter().any(|unit| !unit.tree.is_closed());
         let code = frame(plan, &text, (1, 0), calls_engine);
-        Ok(Self { program, code, kept: text.kept, statements: text.statements, watch })
+        Ok(Self { program, code, kept: text.kept, statements: text.statements, watch, settled })
     }
 
     /// Components, of those in all, that are left to the engine altogether.
@@ -70,7 +80,7 @@ impl Source {
         let code = Code::open(&made, self.program.layout, self.kept, 0, (1, 0))?;
         let kept = vec![0.0; code.kept()];
         let figures = vec![0.0; self.program.layout.figures as usize];
-        Ok(Fused { source: self, code, made, kept, figures })
+        Ok(Fused { source: self, code, made, kept, figures, by_engine: false })
     }
 }
 
@@ -82,6 +92,27 @@ pub struct Fused {
     made: Made,
     kept: Vec<f64>,
     figures: Vec<f64>,
+    /// The run begins with another state than the code was written for.
+    by_engine: bool,
+}
+
+/// Takes numbers that every step sets to what they are at the start as those that nobody changes.
+fn settle(program: &mut Program, start: &State<f64>) -> Vec<(u32, u64)> {
+    let mut settled = Vec::new();
+    for node in 0..program.ops.len() {
+        let Op::Load(slot) = program.ops[node] else { continue };
+        if program.layout.place(slot).0 == Array::Figures {
+            continue;
+        }
+        if let Some(end) = program.finals.get_mut(slot as usize)
+            && let Op::Constant(bits) = program.ops[*end as usize]
+            && get(start, program.layout, slot).to_bits() == bits
+        {
+            *end = node as Node;
+            settled.push((slot, bits));
+        }
+    }
+    settled
 }
 
 impl Fused {
@@ -114,6 +145,12 @@ impl Fused {
 impl Stepper for Fused {
     fn begin(&mut self, plan: &Plan, state: &State<f64>, tally: &Tally) {
         assert_eq!(tally.enabled, self.source.watch, "code for another kind of run");
+        let layout = self.source.program.layout;
+        let is_so = |&(slot, bits): &(u32, u64)| get(state, layout, slot).to_bits() == bits;
+        self.by_engine = !self.source.settled.iter().all(is_so);
+        if self.by_engine {
+            return;
+        }
         self.code.prepare(&mut state.clone(), &[], &mut self.kept);
         if self.source.watch {
             let mut at = 0;
@@ -125,14 +162,17 @@ impl Stepper for Fused {
         }
     }
 
-    fn advance(&mut self, plan: &Plan, state: &mut State<f64>, _: &mut Tally, steps: u64) {
+    fn advance(&mut self, plan: &Plan, state: &mut State<f64>, tally: &mut Tally, steps: u64) {
+        if self.by_engine {
+            return ByEngine.advance(plan, state, tally, steps);
+        }
         let Source { program, .. } = &self.source;
         let whole = (plan, &program.units[..], &program.moments[..]);
         self.code.advance(whole, state, &mut self.figures, &self.kept, steps);
     }
 
     fn end(&mut self, plan: &Plan, tally: &mut Tally) {
-        if self.source.watch {
+        if self.source.watch && !self.by_engine {
             let mut figures: Figures<f64> = Figures::of(plan);
             let mut at = 0;
             figures.each(|number| {

@@ -6,13 +6,29 @@
 //! the last step only, and what it alone needs is computed only then. What is wanted only where a mask
 //! holds, and costs more than to ask, stands in a block of its own (`blocks`).
 
-use crate::blocks::Blocks;
+use crate::blocks::{Block, Blocks};
+use crate::order::{Pace, Queue, latency, urgency};
 use fluxline_core::guard::Guards;
 use fluxline_core::program::{Array, End, Event, Layout, Part, Program, Unit};
 use fluxline_core::trace::{Function, Node, Op, Tree};
-use std::cmp::Reverse;
-use std::collections::{BTreeMap, BinaryHeap, HashMap};
+use std::collections::{BTreeMap, HashMap};
 use std::fmt::Write;
+
+/// Statements of a block that count as written on the way through: not both sides, nor what is rare.
+const LONGEST_BLOCK: usize = 18;
+
+/// What is not yet written.
+#[derive(Default)]
+struct Missing {
+    /// Of how many others its sources are.
+    waits_for: usize,
+    /// Who waits for it.
+    users: Vec<Node>,
+    /// Of a block, those choices that somebody asks for here.
+    wanted: Vec<Node>,
+    /// When what it needs is there.
+    from: u32,
+}
 
 /// What is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,6 +66,19 @@ pub struct Style<'a> {
     pub ticks: Vec<String>,
     /// Numbers of the state that code for lanes hands out after every step, into `W`.
     pub seen: &'a [u32],
+    /// The program is that of one unit among others.
+    pub among: Option<Among<'a>>,
+}
+
+/// What the others do with the numbers of a unit that is written by itself.
+#[derive(Clone, Copy)]
+pub struct Among<'a> {
+    /// Nobody writes it.
+    pub is_fixed: &'a dyn Fn(u32) -> bool,
+    /// Somebody reads it.
+    pub is_read: &'a dyn Fn(u32) -> bool,
+    /// The expression for the components of the unit.
+    pub component: &'a str,
 }
 
 /// Writes a program.
@@ -80,6 +109,9 @@ struct Writer<'a> {
     loaded: Vec<bool>,
     /// Choices of which one side is computed only where it is taken.
     blocks: Blocks,
+    /// How urgent each node is.
+    urgency: Vec<u32>,
+    pace: Pace,
     /// Which nodes have a name in the scope that is being written.
     emitted: Vec<bool>,
     scopes: Vec<Vec<Node>>,
@@ -122,6 +154,9 @@ impl<'a> Writer<'a> {
         for (node, &op) in program.ops.iter().enumerate() {
             is_fixed[node] = match op {
                 Op::Constant(_) | Op::Parameter(_) | Op::Truth(_) => true,
+                Op::Load(slot) if style.among.is_some() => {
+                    style.among.is_some_and(|among| (among.is_fixed)(slot))
+                }
                 Op::Load(slot) if program.layout.place(slot).0 != Array::Figures => {
                     program.finals.get(slot as usize).is_some_and(|&end| end == node as Node)
                 }
@@ -129,6 +164,10 @@ impl<'a> Writer<'a> {
                 _ => op.sources().all(|source| is_fixed[source as usize]),
             };
         }
+        let pace = match style.language {
+            Language::Lanes => Pace::LANES,
+            Language::C | Language::Rust => Pace::SINGLE,
+        };
         let slots = program.finals.len();
         let mut shared = vec![false; slots];
         for unit in program.units.iter().filter(|unit| !unit.tree.is_closed()) {
@@ -146,6 +185,8 @@ impl<'a> Writer<'a> {
             shared,
             loaded: vec![false; slots],
             blocks: Blocks::default(),
+            urgency: urgency(program, pace),
+            pace,
             emitted: vec![false; count],
             scopes: vec![Vec::new()],
             out: String::new(),
@@ -197,7 +238,12 @@ impl<'a> Writer<'a> {
             .zip(&self.program.finals)
             .filter(|&(slot, &node)| !self.is_load_of(node, slot))
             .map(|(slot, &node)| (slot, node))
-            .partition(|&(slot, _)| self.loaded[slot as usize] || self.shared[slot as usize]);
+            .partition(|&(slot, _)| {
+                let is_read = |among: Among<'_>| (among.is_read)(slot);
+                self.loaded[slot as usize]
+                    || self.shared[slot as usize]
+                    || self.style.among.is_some_and(is_read)
+            });
         [always, at_last]
     }
 
@@ -323,16 +369,23 @@ impl<'a> Writer<'a> {
             Op::Mul(a, b) => format!("{} * {}", n(a), n(b)),
             Op::Div(a, b) => format!("{} / {}", n(a), n(b)),
             Op::Neg(a) => format!("-{}", n(a)),
+            Op::Call(Function::Named(function), a) => {
+                let name = function.name();
+                match (rust, lanes) {
+                    (true, _) => format!("f64::{name}({})", n(a)),
+                    (_, true) => format!("EACH({name}, {})", n(a)),
+                    _ => format!("{name}({})", n(a)),
+                }
+            }
             Op::Call(function, a) => {
                 let (c, method, macros) = match function {
                     Function::Sqrt => ("__builtin_sqrt", "sqrt", "ROOT"),
                     Function::Abs => ("__builtin_fabs", "abs", "SIZE"),
                     Function::Exp => ("exp", "exp", "EACH(exp, "),
                     Function::Ln => ("log", "ln", "EACH(log, "),
-                    Function::Sin => ("sin", "sin", "EACH(sin, "),
-                    Function::Cos => ("cos", "cos", "EACH(cos, "),
                     Function::Tanh => ("tanh", "tanh", "EACH(tanh, "),
-                    Function::Floor => ("__builtin_floor", "floor", "WHOLE"),
+                    // Those by name are above.
+                    Function::Floor | Function::Named(_) => ("__builtin_floor", "floor", "WHOLE"),
                 };
                 match (rust, lanes) {
                     (true, _) => format!("f64::{method}({})", n(a)),
@@ -344,6 +397,9 @@ impl<'a> Writer<'a> {
             Op::Power(a, b) if rust => format!("f64::powf({}, {})", n(a), n(b)),
             Op::Power(a, b) if lanes => format!("PAIRS(pow, {}, {})", n(a), n(b)),
             Op::Power(a, b) => format!("pow({}, {})", n(a), n(b)),
+            Op::Angle(a, b) if rust => format!("f64::atan2({}, {})", n(a), n(b)),
+            Op::Angle(a, b) if lanes => format!("PAIRS(atan2, {}, {})", n(a), n(b)),
+            Op::Angle(a, b) => format!("atan2({}, {})", n(a), n(b)),
             Op::Select(mask, yes, no) if rust => {
                 format!("if {} {{ {} }} else {{ {} }}", n(mask), n(yes), n(no))
             }
@@ -375,63 +431,124 @@ impl<'a> Writer<'a> {
         self.need_all(&[node]);
     }
 
-    /// Writes all that nodes need, and themselves, in the present scope: each as early as its number
-    /// allows, after what it is computed from.
+    /// Writes all that nodes need, and themselves, in the present scope, in an order that keeps a
+    /// processor busy ([`crate::order`]). A number of the state is loaded where it is first used.
     fn need_all(&mut self, nodes: &[Node]) {
-        // What is missing, under the node or the first of the block it belongs to: what it waits for,
-        // and who waits. Of a block, only those choices are made that somebody asks for here.
-        let mut missing: BTreeMap<Node, (usize, Vec<Node>)> = BTreeMap::new();
-        let mut wanted: HashMap<Node, Vec<Node>> = HashMap::new();
+        // What is missing, under the node or the first of the block it belongs to.
+        let mut missing: BTreeMap<Node, Missing> = BTreeMap::new();
         let mut waiting: Vec<(Node, Option<Node>)> = nodes.iter().map(|&n| (n, None)).collect();
         while let Some((node, user)) = waiting.pop() {
             if self.is_known(node) {
                 continue;
             }
-            let block = self.blocks.of(node).filter(|_| self.in_step);
-            let place = block.map_or(node, |block| block.members[0]);
-            let (_, users) = missing.entry(place).or_default();
-            let waits = user.filter(|user| !users.contains(user));
-            users.extend(waits);
-            let wanted = wanted.entry(place).or_default();
-            if !wanted.contains(&node) {
-                wanted.push(node);
-                let at = block.and_then(|block| {
-                    let at = block.members.iter().position(|&member| member == node)?;
-                    block.outside.get(at)
-                });
-                match at {
+            let place = self.block_of(node).map_or(node, |block| block.members[0]);
+            let entry = missing.entry(place).or_default();
+            let waits = user.filter(|user| !entry.users.contains(user));
+            entry.users.extend(waits);
+            if !entry.wanted.contains(&node) {
+                entry.wanted.push(node);
+                match self.outside(node) {
                     Some(outside) => waiting.extend(outside.iter().map(|&n| (n, Some(place)))),
                     None => waiting.extend(self.op(node).sources().map(|n| (n, Some(place)))),
                 }
             }
             if let Some(user) = waits {
-                missing.entry(user).or_default().0 += 1;
+                missing.entry(user).or_default().waits_for += 1;
             }
         }
-        let mut ready: BinaryHeap<Reverse<Node>> = missing
-            .iter()
-            .filter(|(_, (count, _))| *count == 0)
-            .map(|(&n, _)| Reverse(n))
-            .collect();
-        while let Some(Reverse(node)) = ready.pop() {
-            match self.blocks.of(node).filter(|_| self.in_step).map(|b| (b.mask, b.holds)) {
+        // Loads wait for nothing, and come with whoever is first to use them.
+        let is_load = |writer: &Self, node: Node| matches!(writer.op(node), Op::Load(_));
+        let mut loads: HashMap<Node, Vec<Node>> = HashMap::new();
+        let mut queue = Queue::default();
+        let first: Vec<Node> =
+            missing.iter().filter(|(_, m)| m.waits_for == 0).map(|(&n, _)| n).collect();
+        for node in first {
+            if !is_load(self, node) {
+                queue.push(node, 0);
+                continue;
+            }
+            let users = missing.get_mut(&node).map(|m| std::mem::take(&mut m.users));
+            for user in users.into_iter().flatten() {
+                loads.entry(user).or_default().push(node);
+                if let Some(entry) = missing.get_mut(&user) {
+                    entry.waits_for -= 1;
+                    if entry.waits_for == 0 {
+                        queue.push(user, 0);
+                    }
+                }
+            }
+        }
+        while let Some(node) = queue.pop(&self.urgency) {
+            let before = self.statements;
+            for load in loads.remove(&node).unwrap_or_default() {
+                if !self.emitted[load as usize] {
+                    self.define(load);
+                }
+            }
+            let Some(entry) = missing.remove(&node) else { continue };
+            let latency = self.latency(node, &entry.wanted);
+            match self.block_of(node).map(|b| (b.mask, b.holds)) {
                 Some(question) => {
-                    let mut members = wanted.remove(&node).unwrap_or_default();
+                    let mut members = entry.wanted;
                     members.sort_unstable();
                     self.block(question, &members);
                 }
                 None => self.define(node),
             }
-            let users = missing.get_mut(&node).map(|(_, users)| std::mem::take(users));
-            for user in users.unwrap_or_default() {
-                if let Some((count, _)) = missing.get_mut(&user) {
-                    *count -= 1;
-                    if *count == 0 {
-                        ready.push(Reverse(user));
+            let written = (self.statements - before).min(LONGEST_BLOCK);
+            let there = queue.written(written, latency);
+            for user in entry.users {
+                if let Some(entry) = missing.get_mut(&user) {
+                    entry.waits_for -= 1;
+                    entry.from = entry.from.max(there);
+                    if entry.waits_for == 0 {
+                        queue.push(user, entry.from);
                     }
                 }
             }
         }
+        for &node in nodes {
+            if !self.is_known(node) {
+                self.define(node);
+            }
+        }
+    }
+
+    fn block_of(&self, node: Node) -> Option<&Block> {
+        self.blocks.of(node).filter(|_| self.in_step)
+    }
+
+    /// What a choice that is made in a block needs from outside.
+    fn outside(&self, node: Node) -> Option<&[Node]> {
+        let block = self.block_of(node)?;
+        let at = block.members.iter().position(|&member| member == node)?;
+        block.outside.get(at).map(|outside| &outside[..])
+    }
+
+    /// What the numbers of a statement or block take once what they need is there.
+    fn latency(&self, node: Node, wanted: &[Node]) -> u32 {
+        if self.block_of(node).is_none() {
+            return latency(self.op(node), self.pace);
+        }
+        let mut known: HashMap<Node, u32> = HashMap::new();
+        for outside in wanted.iter().filter_map(|&node| self.outside(node)) {
+            known.extend(outside.iter().map(|&node| (node, 0)));
+        }
+        wanted.iter().map(|&node| self.way_inside(node, &mut known)).max().unwrap_or(0)
+    }
+
+    fn way_inside(&self, node: Node, known: &mut HashMap<Node, u32>) -> u32 {
+        if let Some(&way) = known.get(&node) {
+            return way;
+        }
+        if self.is_known(node) {
+            return 0;
+        }
+        let op = self.op(node);
+        let before = op.sources().map(|source| self.way_inside(source, known)).max().unwrap_or(0);
+        let way = before + latency(op, self.pace);
+        known.insert(node, way);
+        way
     }
 
     fn name_in_scope(&mut self, node: Node) {
@@ -646,6 +763,10 @@ impl<'a> Writer<'a> {
         let component = match unit.part {
             Part::Component { component, .. } => component,
             _ => 0,
+        };
+        let component = match self.style.among {
+            Some(among) => among.component.to_owned(),
+            None => component.to_string(),
         };
         let tick = &self.style.ticks[unit.moment as usize];
         for &(event, mask) in &end.events {

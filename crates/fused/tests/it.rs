@@ -1,6 +1,6 @@
 //! Compiled code gives the bits of the engine.
 
-use fluxline_core::circuit::{Circuit, Registry};
+use fluxline_core::circuit::{Circuit, Instance, Registry, Source as Signal};
 use fluxline_core::declare::{Kind, Value};
 use fluxline_core::engine;
 use fluxline_core::lanes::{are_alike, extract, pack_states};
@@ -9,6 +9,7 @@ use fluxline_core::plan::Plan;
 use fluxline_core::recorder::{Recorder, Sampling, choose};
 use fluxline_core::run::{ByEngine, Stepper, run_by};
 use fluxline_core::state::State;
+use fluxline_fused::alike::AlikeSource;
 use fluxline_fused::compiler;
 use fluxline_fused::export::Export;
 use fluxline_fused::lanes::LaneSource;
@@ -261,6 +262,149 @@ fn variants_in_lanes_give_the_bits_of_single_runs() {
                 Ok(seen) => eprintln!("{name}: {seen}"),
                 Err(why) => wrong.push(format!("{name}: {why}")),
             }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// So many copies of a circuit, each by itself.
+fn fleet(one: &Circuit, count: usize) -> Circuit {
+    let mut all = one.clone();
+    for copy in 1..count {
+        let first = copy * one.components.len();
+        let named = |instance: &Instance| {
+            let name = format!("{}_{copy}", instance.name);
+            Instance { name, ..instance.clone() }
+        };
+        all.components.extend(one.components.iter().map(named));
+        for connection in &one.connections {
+            let mut connection = connection.clone();
+            connection.line = connection.line.as_ref().map(named);
+            connection.ends.iter_mut().for_each(|end| end.component += first);
+            all.connections.push(connection);
+        }
+        for drive in &one.drives {
+            let mut drive = drive.clone();
+            drive.component += first;
+            match &mut drive.from {
+                Signal::Output { component, .. }
+                | Signal::State { component, .. }
+                | Signal::Port { component, .. } => *component += first,
+            }
+            all.drives.push(drive);
+        }
+    }
+    all
+}
+
+/// Runs a circuit by the engine and by code for units that are alike: how many at a time.
+fn compare_alike(plan: &Plan, registry: &Registry, steps: u64) -> Result<f64, String> {
+    let source = AlikeSource::of(plan, registry, &plan.initial)
+        .map_err(|why| format!("no code: {}", why[0].why))?;
+    let at_a_time = source.at_a_time();
+    let mut code = source.compile().map_err(|e| e.to_string())?;
+    let (state, rows, ended, _) = run(&mut ByEngine, plan, steps);
+    // Twice: what the first run leaves behind does not matter.
+    for _ in 0..2 {
+        let (own_state, own_rows, own_ended, _) = run(&mut code, plan, steps);
+        if ended != own_ended {
+            return Err(format!("ends otherwise:\n{ended}\n{own_ended}"));
+        }
+        if state != own_state || rows != own_rows {
+            let count = std::iter::zip(&state, &own_state).filter(|(a, b)| a != b).count();
+            return Err(format!("{count} numbers of {} differ", state.len()));
+        }
+    }
+    Ok(at_a_time)
+}
+
+#[test]
+fn fleets_side_by_side_give_the_bits_of_the_engine() {
+    if compiler::find().is_none() {
+        eprintln!("skipped: no C compiler is installed");
+        return;
+    }
+    let registry = registry();
+    let examples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples");
+    // Full bundles and ones with a rest; constants that agree and constants that differ.
+    for (name, count, is_scattered) in [
+        ("hopsan/position_servo.hmf", 11, false),
+        ("hopsan/position_servo.hmf", 16, true),
+        ("relief_line.toml", 13, true),
+        ("mass_spring.toml", 9, false),
+    ] {
+        let one = load(&examples.join(name), &registry).expect("an example");
+        let circuit = fleet(&one, count);
+        let plan = match is_scattered {
+            true => scattered(&circuit, 3, &registry),
+            false => Plan::of(&circuit, &registry).plan,
+        };
+        let steps = circuit.run.steps(circuit.run.step).min(2500);
+        let seen = compare_alike(&plan.expect("sound"), &registry, steps);
+        let at_a_time = seen.unwrap_or_else(|why| panic!("{name}: {why}"));
+        eprintln!("{count} × {name}: {at_a_time:.1} at a time");
+        assert!(at_a_time > 3.0);
+    }
+}
+
+#[test]
+fn neighbours_in_a_chain_side_by_side_give_the_bits_of_the_engine() {
+    if compiler::find().is_none() {
+        eprintln!("skipped: no C compiler is installed");
+        return;
+    }
+    let mut text = "[run]\nstop = \"0.2 s\"\nstep = \"0.1 ms\"\n\
+        [components.source]\ntype = \"hydraulic.pressure_source\"\npressure = \"100 bar\"\n\
+        [components.tank]\ntype = \"hydraulic.tank\"\n"
+        .to_owned();
+    let mut upstream = "source.port".to_owned();
+    let mut join = String::new();
+    let length = 43;
+    for i in 0..=length {
+        text += &format!(
+            "[components.orifice{i}]\ntype = \"hydraulic.turbulent_orifice\"\narea = \"{} mm^2\"\n",
+            3 + i % 3
+        );
+        join += &format!("[[connect]]\nfrom = \"{upstream}\"\nto = \"orifice{i}.inlet\"\n");
+        let downstream = match i == length {
+            true => "tank.port".to_owned(),
+            false => {
+                text += &format!(
+                    "[components.volume{i}]\ntype = \"hydraulic.volume\"\nvolume = \"0.2 l\"\n"
+                );
+                format!("volume{i}.port")
+            }
+        };
+        join += &format!("[[connect]]\nfrom = \"orifice{i}.outlet\"\nto = \"{downstream}\"\n");
+        upstream = downstream;
+    }
+    let registry = registry();
+    let read =
+        fluxline_formats::load_text("chain.toml", &(text + &join), Path::new(""), &registry, &[]);
+    let plan = Plan::of(&read.circuit.expect("read"), &registry).plan.expect("sound");
+    let at_a_time = compare_alike(&plan, &registry, 2000).unwrap_or_else(|why| panic!("{why}"));
+    assert!(at_a_time > 5.0, "{at_a_time}");
+}
+
+#[test]
+fn models_of_hopsan_unit_by_unit_give_the_bits_of_the_engine() {
+    let Some(folder) = std::env::var_os("FLUXLINE_MODELS") else {
+        eprintln!("skipped: FLUXLINE_MODELS names no folder with models");
+        return;
+    };
+    let registry = registry();
+    let mut paths = Vec::new();
+    files(Path::new(&folder), "hmf", &mut paths);
+    let mut wrong = Vec::new();
+    for path in &paths {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        let Some(circuit) = load(path, &registry) else { continue };
+        let Some(plan) = Plan::of(&circuit, &registry).plan else { continue };
+        let steps = circuit.run.steps(circuit.run.step).clamp(1, 3000);
+        match compare_alike(&plan, &registry, steps) {
+            Ok(at_a_time) => eprintln!("{name}: the same, {at_a_time:.1} at a time"),
+            Err(why) if why.starts_with("no code") => eprintln!("{name}: {why}"),
+            Err(why) => wrong.push(format!("{name}: {why}")),
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));

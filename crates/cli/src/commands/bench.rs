@@ -125,7 +125,7 @@ fn measure(session: &Session, args: &Bench, startup: f64) -> Result<Measured, Di
     let own_code = code.map(|code| OwnCode {
         seconds: with_code,
         compiler: code.made().took.map(|took| took.as_secs_f64()),
-        statements: code.source().statements,
+        statements: code.statements(),
         by_engine: code.engine_steps(plan).into_iter().map(str::to_owned).collect(),
     });
     let memory = peak_memory();

@@ -105,6 +105,9 @@ fn mpirun(bench: &Bench, ranks: usize, options: &[&str], program: &Path, more: &
     command.env("OMPI_ALLOW_RUN_AS_ROOT", "1").env("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1");
     // Ranks that share a core must give way while they wait.
     command.env("OMPI_MCA_mpi_yield_when_idle", "1");
+    // After Ctrl-C it kills ranks that have not ended within a second, which is short where several
+    // tests share two cores.
+    command.env("OMPI_MCA_odls_base_sigkill_timeout", "30");
     command.stdout(Stdio::piped()).stderr(Stdio::piped());
     command
 }

@@ -11,6 +11,7 @@
 
 use crate::blocks::solve;
 use fluxline_core::component::Step;
+use fluxline_core::function::{Named, Pair};
 use fluxline_core::number::{Dual, Mask, Num};
 
 /// A vector in space.
@@ -19,10 +20,7 @@ pub type Vector<T> = [T; 3];
 /// atan2(y, x).
 #[inline(always)]
 pub fn atan2<T: Num>(y: T, x: T) -> T {
-    y.apply2(x, |y, x| {
-        let square = (x * x + y * y).max(f64::MIN_POSITIVE);
-        (y.atan2(x), x / square, -y / square)
-    })
+    y.call2(x, Pair::Atan2)
 }
 
 /// a·b.
@@ -67,7 +65,7 @@ impl<T: Num> Attitude<T> {
         let down = self.down();
         let pitch = (a * c - b * d) * 2.0;
         let pitch = pitch.clamp_to(-0.9999999999, 0.9999999999);
-        let pitch = pitch.apply(|x| (x.asin(), 1.0 / (1.0 - x * x).sqrt()));
+        let pitch = pitch.call(Named::Asin);
         [atan2(forward[1], forward[0]), pitch, atan2(down[1], down[2])]
     }
 

@@ -6,6 +6,7 @@ use crate::blocks::{End, FirstOrder, Integrator, SecondOrder, turbulent};
 use fluxline_core::component::{
     BalanceRole, ComponentType, Environment, NoConstants, Physics, Refusal, Step,
 };
+use fluxline_core::function::Named;
 use fluxline_core::number::{Mask, Num};
 use fluxline_core::state::Bond;
 use fluxline_core::{Constants, component};
@@ -312,7 +313,7 @@ impl<T: Num> Kidney<T> {
     #[inline(always)]
     fn lens(&self, d: T) -> T {
         let r = self.r;
-        let angle = (d / (r * 2.0)).apply(|x| (x.acos(), -1.0 / (1.0 - x * x).sqrt()));
+        let angle = (d / (r * 2.0)).call(Named::Acos);
         r * r * angle * 2.0 - d * (r * r * 4.0 - d * d).max(T::zero()).sqrt() * 0.5
     }
 
@@ -327,13 +328,12 @@ impl<T: Num> Kidney<T> {
     #[inline(always)]
     fn area(&self, x: T) -> T {
         let end = self.grooves[0] + self.length + self.port + self.grooves[1];
-        match (x.ge(T::zero()) & x.le(end)).any() {
-            true => self.open_area(x),
-            false => T::zero(),
-        }
+        let is_open = x.ge(T::zero()) & x.le(end);
+        T::where_any(is_open, || self.open_area(x), T::zero)
     }
 
     /// The same where the port is open in some lane.
+    #[inline(always)]
     fn open_area(&self, x: T) -> T {
         let [g1, g2] = self.grooves;
         let (zero, one, r, port) = (T::zero(), T::one(), self.r, self.port);
@@ -341,33 +341,44 @@ impl<T: Num> Kidney<T> {
         let circle = r * r * PI;
         let kidney_end = g1 + self.length;
         let whole = |g: T| g * g * self.rise * self.rise * self.opening;
-        let mut area = zero;
-        let mut open = !one.lt(zero);
+        let leaving = circle + (port - diameter + kidney_end - x) * diameter;
         // The first of the stretches that holds x counts.
-        let mut stretch = |from: T, to: T, value: &dyn Fn() -> T| {
-            let here = open & x.ge(from) & x.le(to);
-            if here.any() {
-                area = T::select(here, value(), area);
-                open = open & !here;
-            }
-        };
-        stretch(zero, g1, &|| self.groove(x, one));
-        stretch(g1, g1 + diameter, &|| whole(g1) + self.lens(diameter - x + g1));
-        stretch(g1 + diameter, port, &|| whole(g1) + circle + (x - g1 - diameter) * diameter);
-        stretch(port, port + g1, &|| {
-            self.groove(g1 + port - x, one) + circle + (x - g1 - diameter) * diameter
-        });
-        stretch(port + g1, kidney_end, &|| circle + (port - diameter) * diameter);
-        let leaving = || circle + (port - diameter + kidney_end - x) * diameter;
-        stretch(kidney_end, kidney_end + g2, &|| leaving() + self.groove(x - kidney_end, g2 / g1));
-        stretch(kidney_end + g2, kidney_end + port - diameter, &|| leaving() + whole(g2));
-        stretch(kidney_end + port - diameter, kidney_end + port, &|| {
-            self.lens(x - kidney_end - port + diameter) + whole(g2)
-        });
-        stretch(kidney_end + port, kidney_end + port + g2, &|| {
-            self.groove(port - x + kidney_end + g2, g2 / g1)
-        });
-        area
+        let along = Stretches { x, area: zero, open: !one.lt(zero) };
+        along
+            .then(zero, g1, || self.groove(x, one))
+            .then(g1, g1 + diameter, || whole(g1) + self.lens(diameter - x + g1))
+            .then(g1 + diameter, port, || whole(g1) + circle + (x - g1 - diameter) * diameter)
+            .then(port, port + g1, || {
+                self.groove(g1 + port - x, one) + circle + (x - g1 - diameter) * diameter
+            })
+            .then(port + g1, kidney_end, || circle + (port - diameter) * diameter)
+            .then(kidney_end, kidney_end + g2, || leaving + self.groove(x - kidney_end, g2 / g1))
+            .then(kidney_end + g2, kidney_end + port - diameter, || leaving + whole(g2))
+            .then(kidney_end + port - diameter, kidney_end + port, || {
+                self.lens(x - kidney_end - port + diameter) + whole(g2)
+            })
+            .then(kidney_end + port, kidney_end + port + g2, || {
+                self.groove(port - x + kidney_end + g2, g2 / g1)
+            })
+            .area
+    }
+}
+
+/// An area that is given piece by piece along an arc.
+struct Stretches<T: Num> {
+    x: T,
+    area: T,
+    /// Where no stretch before has held x.
+    open: T::Mask,
+}
+
+impl<T: Num> Stretches<T> {
+    #[inline(always)]
+    fn then(self, from: T, to: T, value: impl FnOnce() -> T) -> Self {
+        let Self { x, area, open } = self;
+        let here = open & x.ge(from) & x.le(to);
+        let area = T::where_any(here, || T::select(here, value(), area), || area);
+        Self { x, area, open: open & !here }
     }
 }
 
@@ -385,9 +396,7 @@ fn within_turn<T: Num>(x: T) -> T {
     let mut turns = (size * (1.0 / 360.0)).floor();
     let rest = size - turns * 360.0;
     let far = rest.gt(T::of(NEAR)) & rest.lt(T::of(360.0 - NEAR)) & size.lt(T::of(1e9));
-    if !far.all() {
-        turns = T::select(far, turns, (size / 360.0).floor());
-    }
+    turns = T::where_any(!far, || T::select(far, turns, (size / 360.0).floor()), || turns);
     x - turns.with_sign_of(x) * 360.0
 }
 

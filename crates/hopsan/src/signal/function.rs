@@ -2,6 +2,7 @@
 
 use super::block::{binary, truth};
 use fluxline_core::component::{ComponentType, Environment, NoConstants, Physics, Refusal, Step};
+use fluxline_core::function::{Named, Pair};
 use fluxline_core::number::Num;
 
 /// The types of this file.
@@ -26,9 +27,9 @@ pub const TYPES: &[ComponentType] = &[
     ComponentType::of::<Round>(),
 ];
 
-/// Declares functions of one signal, given as value and slope.
+/// Declares functions of one signal.
 macro_rules! unary {
-    ($($(#[$doc:meta])* $type:ident, $name:tt, |$x:ident| $value:expr, $slope:expr;)*) => {$(
+    ($($(#[$doc:meta])* $type:ident, $name:tt, |$x:ident| $value:expr;)*) => {$(
         $(#[$doc])*
         #[fluxline_core::component($name, s)]
         pub struct $type {
@@ -42,7 +43,8 @@ macro_rules! unary {
         impl $type {
             #[inline(always)]
             fn value<T: Num>(io: &Step<'_, T>) -> T {
-                io.input(Self::INPUT).apply(|$x| ($value, $slope))
+                let $x = io.input(Self::INPUT);
+                $value
             }
         }
         $crate::signal::block::memoryless! { $type }
@@ -51,34 +53,34 @@ macro_rules! unary {
 
 unary! {
     /// Sine of an angle in radians.
-    Sin, "hopsan.SignalSin", |x| x.sin(), x.cos();
+    Sin, "hopsan.SignalSin", |x| x.sin();
     /// Cosine of an angle in radians.
-    Cos, "hopsan.SignalCos", |x| x.cos(), -x.sin();
+    Cos, "hopsan.SignalCos", |x| x.cos();
     /// Tangent of an angle in radians.
-    Tan, "hopsan.SignalTan", |x| x.tan(), 1.0 + x.tan() * x.tan();
+    Tan, "hopsan.SignalTan", |x| x.call(Named::Tan);
     /// Inverse tangent, −π/2 to π/2.
-    Atan, "hopsan.SignalAtan", |x| x.atan(), 1.0 / (1.0 + x * x);
+    Atan, "hopsan.SignalAtan", |x| x.call(Named::Atan);
     /// Hyperbolic sine.
-    Sinh, "hopsan.SignalSinh", |x| x.sinh(), x.cosh();
+    Sinh, "hopsan.SignalSinh", |x| x.call(Named::Sinh);
     /// Hyperbolic cosine.
-    Cosh, "hopsan.SignalCosh", |x| x.cosh(), x.sinh();
+    Cosh, "hopsan.SignalCosh", |x| x.call(Named::Cosh);
     /// Hyperbolic tangent.
-    Tanh, "hopsan.SignalTanh", |x| x.tanh(), 1.0 - x.tanh() * x.tanh();
+    Tanh, "hopsan.SignalTanh", |x| x.tanh();
     /// Exponential.
-    Exp, "hopsan.SignalExp", |x| x.exp(), x.exp();
+    Exp, "hopsan.SignalExp", |x| x.exp();
     /// Smallest whole number that is not below.
-    Ceil, "hopsan.SignalCeil", |x| x.ceil(), 0.0;
+    Ceil, "hopsan.SignalCeil", |x| x.call(Named::Ceil);
     /// Largest whole number that is not above.
-    Floor, "hopsan.SignalFloor", |x| x.floor(), 0.0;
+    Floor, "hopsan.SignalFloor", |x| x.floor();
     /// Nearest whole number; halves away from zero.
-    Round, "hopsan.SignalRound", |x| x.round(), 0.0;
+    Round, "hopsan.SignalRound", |x| x.call(Named::Round);
 }
 
 /// Declares functions that are not defined everywhere: where they are not, the output is a given
 /// value and `error` is 1.
 macro_rules! partial {
     ($($(#[$doc:meta])* $type:ident, $name:tt,
-       |$x:ident| $value:expr, $slope:expr, $outside:expr => $replacement:expr;)*) => {$(
+       |$x:ident| $value:expr, $outside:expr => $replacement:expr;)*) => {$(
         $(#[$doc])*
         #[fluxline_core::component($name, s)]
         pub struct $type {
@@ -105,7 +107,7 @@ macro_rules! partial {
                 let $x = io.input(Self::INPUT);
                 let outside = $outside;
                 let replacement = $replacement;
-                let value = $x.apply(|$x| ($value, $slope));
+                let value: T = $value;
                 io.set_output(Self::OUT, T::select(outside, replacement, value));
                 io.set_output(Self::ERROR, truth(outside));
             }
@@ -123,31 +125,31 @@ partial! {
     /// Inverse sine.
     ///
     /// out = asin(in);  beyond ±1 that of the edge, and `error` is 1
-    Asin, "hopsan.SignalAsin", |x| x.asin(), 1.0 / (1.0 - x * x).sqrt(),
+    Asin, "hopsan.SignalAsin", |x| x.call(Named::Asin),
     beyond_one(x) => T::of(1.0_f64.asin()).with_sign_of(x);
 
     /// Inverse cosine.
     ///
     /// out = acos(in);  beyond ±1 that of the edge, and `error` is 1
-    Acos, "hopsan.SignalAcos", |x| x.acos(), -1.0 / (1.0 - x * x).sqrt(),
+    Acos, "hopsan.SignalAcos", |x| x.call(Named::Acos),
     beyond_one(x) => T::select(x.lt(T::zero()), T::of((-1.0_f64).acos()), T::zero());
 
     /// Natural logarithm.
     ///
     /// out = ln(in);  at and below 0 the output is 0 and `error` is 1
-    Log, "hopsan.SignalLog", |x| x.ln(), 1.0 / x,
+    Log, "hopsan.SignalLog", |x| x.ln(),
     x.le(T::zero()) => T::zero();
 
     /// Logarithm to base 10.
     ///
     /// out = lg(in);  at and below 0 the output is 0 and `error` is 1
-    Log10, "hopsan.SignalLog10", |x| x.log10(), 1.0 / (x * std::f64::consts::LN_10),
+    Log10, "hopsan.SignalLog10", |x| x.call(Named::Log10),
     x.le(T::zero()) => T::zero();
 
     /// Square root.
     ///
     /// out = √in;  below 0 the output is 0 and `error` is 1
-    Sqrt, "hopsan.SignalSqrt", |x| x.sqrt(), 0.5 / x.max(f64::MIN_POSITIVE).sqrt(),
+    Sqrt, "hopsan.SignalSqrt", |x| x.sqrt(),
     x.lt(T::zero()) => T::zero();
 }
 
@@ -157,27 +159,14 @@ binary! {
     /// out = atan2(inY, inX), −π to π
     Atan2, "hopsan.SignalAtan2",
     |y: "inY" = 0 "u₁ — ordinate [any]", x: "inX" = 0 "u₂ — abscissa [any]"|
-    y.apply2(x, |y, x| {
-        let square = (x * x + y * y).max(f64::MIN_POSITIVE);
-        (y.atan2(x), x / square, -y / square)
-    });
+    y.call2(x, Pair::Atan2);
 
     /// A power of the size of a signal.
     ///
     /// out = |in|^x
     Power, "hopsan.SignalPower",
     |u: "in" = 0 "u — signal [any]", n: "x" = 0 "n — exponent [any]"|
-    u.abs().apply2(n, power);
-}
-
-/// xⁿ for x ≥ 0 with its slopes; slopes that are infinite at 0 are reported as 0.
-fn power(x: f64, n: f64) -> (f64, f64, f64) {
-    let value = x.powf(n);
-    if x > 0.0 {
-        (value, n * value / x, value * x.ln())
-    } else {
-        (value, if n == 1.0 { 1.0 } else { 0.0 }, 0.0)
-    }
+    u.abs().call2(n, Pair::Power);
 }
 
 #[cfg(test)]

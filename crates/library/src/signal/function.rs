@@ -2,6 +2,7 @@
 
 use super::block::{Now, memoryless, sequential, truth};
 use fluxline_core::component::{NoConstants, Refusal};
+use fluxline_core::function::Pair;
 use fluxline_core::number::Num;
 use fluxline_core::{Constants, component};
 
@@ -188,28 +189,15 @@ impl Power {
     #[inline(always)]
     fn value<T: Num>(k: &PowerConstants<T>, _: f64, u: impl Fn(usize) -> T) -> T {
         let input = u(Self::INPUT);
-        let power = input.abs().apply2(u(Self::EXPONENT), power);
+        let power = input.abs().call2(u(Self::EXPONENT), Pair::Power);
         if k.keep_sign { power.with_sign_of(input) } else { power }
-    }
-}
-
-/// xⁿ for x ≥ 0 with its slopes; slopes that are infinite at 0 are reported as 0.
-fn power(x: f64, n: f64) -> (f64, f64, f64) {
-    let value = x.powf(n);
-    if x > 0.0 {
-        (value, n * value / x, value * x.ln())
-    } else {
-        (value, if n == 1.0 { 1.0 } else { 0.0 }, 0.0)
     }
 }
 
 impl Atan2 {
     #[inline(always)]
     fn value<T: Num>(_: &NoConstants<T>, _: f64, u: impl Fn(usize) -> T) -> T {
-        u(Self::INPUT1).apply2(u(Self::INPUT2), |y, x| {
-            let square = (x * x + y * y).max(f64::MIN_POSITIVE);
-            (y.atan2(x), x / square, -y / square)
-        })
+        u(Self::INPUT1).call2(u(Self::INPUT2), Pair::Atan2)
     }
 }
 
@@ -310,10 +298,10 @@ mod tests {
             }
         }
         for (x, n) in [(0.3, 1.7), (2.0, -0.4)] {
-            let (_, by_x, by_n) = power(x, n);
-            let difference = (power(x + h, n).0 - power(x - h, n).0) / (2.0 * h);
+            let (_, by_x, by_n) = Pair::Power.at(x, n);
+            let difference = (Pair::Power.at(x + h, n).0 - Pair::Power.at(x - h, n).0) / (2.0 * h);
             assert!((by_x - difference).abs() < 1e-8);
-            let difference = (power(x, n + h).0 - power(x, n - h).0) / (2.0 * h);
+            let difference = (Pair::Power.at(x, n + h).0 - Pair::Power.at(x, n - h).0) / (2.0 * h);
             assert!((by_n - difference).abs() < 1e-8);
         }
     }
