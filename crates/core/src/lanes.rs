@@ -28,6 +28,9 @@ pub trait LaneGroup<const N: usize>: Send + Sync {
 pub type Pack<const N: usize, I> =
     fn(&dyn Group<f64>, &mut dyn FnMut(f64) -> Lanes<N>, I) -> Option<Box<dyn LaneGroup<N>>>;
 
+/// A group, and where in it.
+pub type Place<'g> = (&'g dyn Group<f64>, usize);
+
 /// How groups of a component type are packed.
 #[derive(Clone, Copy)]
 pub struct Packing {
@@ -42,7 +45,7 @@ pub struct Packing {
     /// Shows all numbers of one member in order.
     pub numbers: fn(&dyn Group<f64>, usize, &mut dyn FnMut(f64)),
     /// Whether two members differ in numbers alone, wherever they are wired.
-    pub agree: fn((&dyn Group<f64>, usize), (&dyn Group<f64>, usize)) -> bool,
+    pub agree: fn(Place<'_>, Place<'_>) -> bool,
     /// With derivatives.
     pub follow: Follow,
 }
@@ -130,10 +133,7 @@ fn numbers<M: Physics>(group: &dyn Group<f64>, member: usize, see: &mut dyn FnMu
     }
 }
 
-fn agree<M: Physics>(
-    (one, a): (&dyn Group<f64>, usize),
-    (other, b): (&dyn Group<f64>, usize),
-) -> bool {
+fn agree<M: Physics>((one, a): Place<'_>, (other, b): Place<'_>) -> bool {
     let one = one.as_any().downcast_ref::<GroupOf<M, f64>>();
     let other = other.as_any().downcast_ref::<GroupOf<M, f64>>();
     let (Some(one), Some(other)) = (one, other) else { return false };

@@ -284,7 +284,7 @@ fn fleet(one: &Circuit, count: usize) -> Circuit {
             all.connections.push(connection);
         }
         for drive in &one.drives {
-            let mut drive = drive.clone();
+            let mut drive = *drive;
             drive.component += first;
             match &mut drive.from {
                 Signal::Output { component, .. }
