@@ -107,7 +107,10 @@ impl Costs {
             plan.variables.entries.iter().map(|entry| self.of_type(entry.declaration.name)).sum();
         // Before and after the rest, so that what comes and goes is not taken for the circuit.
         let before = measure_step(plan);
-        self.crowding = measure_crowding(plan, self.exchange.neighbour);
+        // Who waits for others while other programs have the cores measures those.
+        if threads::busy_elsewhere().unwrap_or(0) == 0 {
+            self.crowding = measure_crowding(plan, self.exchange.neighbour);
+        }
         let now = before.min(measure_step(plan));
         if told > 0.0 {
             let names: BTreeSet<&str> =
@@ -530,7 +533,8 @@ fn measure_crowding(plan: &Plan, synchronisation: f64) -> f64 {
     let (of_whole, of_shares) = (alone[0], &alone[1..]);
     let largest = of_shares.iter().copied().fold(0.0, f64::max) / of_shares.iter().sum::<f64>();
     let ratio = (crowded - synchronisation) / (of_whole * largest);
-    if ratio.is_finite() && ratio > 0.0 { ratio } else { 1.0 }
+    // At worst they take turns.
+    if ratio.is_finite() && ratio > 0.0 { ratio.min(cores as f64) } else { 1.0 }
 }
 
 /// Time of one step of a group, ns.
