@@ -90,6 +90,21 @@ pub trait Num:
     fn apply(self, f: impl Fn(f64) -> (f64, f64)) -> Self;
     /// The same for two arguments: `f(x, y) = (value, ∂x, ∂y)`.
     fn apply2(self, other: Self, f: impl Fn(f64, f64) -> (f64, f64, f64)) -> Self;
+    /// Tangent of an angle in radians.
+    #[inline(always)]
+    fn tan(self) -> Self {
+        self.sin() / self.cos()
+    }
+    /// The angle whose sine it is.
+    #[inline(always)]
+    fn asin(self) -> Self {
+        trig::asin(self)
+    }
+    /// The angle whose cosine it is.
+    #[inline(always)]
+    fn acos(self) -> Self {
+        trig::acos(self)
+    }
     /// A function of the mathematics library.
     #[inline(always)]
     fn call(self, function: Named) -> Self {

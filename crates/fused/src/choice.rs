@@ -18,12 +18,17 @@ const PER_COMPONENT: f64 = 5e-9;
 const SPARED: f64 = 0.5;
 /// Following and writing a circuit, and opening what was compiled: below this nothing is spared.
 const LEAST_GAIN: f64 = 0.01;
+/// What following takes per component, s: of the whole step in one piece, and where kinds are followed once.
+const FOLLOWING: f64 = 1e-4;
+const FOLLOWING_KINDS: f64 = 2e-5;
 /// What a compiler takes: to begin with, and per statement, s.
 const COMPILER_STARTS: f64 = 0.05;
 const PER_STATEMENT: f64 = 2e-4;
 const PER_STATEMENT_IN_LANES: f64 = 4e-4;
 /// Statements that a compiler is asked to take in one function.
 pub const MOST_STATEMENTS: usize = 60_000;
+/// Statements that a component has at least, in the mean.
+const LEAST_STATEMENTS: usize = 20;
 
 /// Why a run has no code of its own.
 #[derive(Debug)]
@@ -141,7 +146,9 @@ pub fn for_run(
         let cost = COMPILER_STARTS + per_statement * statements as f64;
         anyway || gain >= cost || compiler::kept(code).is_some()
     };
+    let pays_to_follow = |each: f64| anyway || gain >= components as f64 * each;
     if components >= MANY
+        && pays_to_follow(FOLLOWING_KINDS)
         && let Ok(source) = AlikeSource::of(plan, registry, start)
         && source.at_a_time() >= AT_A_TIME
         && source.statements <= MOST_STATEMENTS
@@ -151,6 +158,12 @@ pub fn for_run(
         }
         let code = source.compile().map_err(WhyNot::NotCompiled)?;
         return Ok(OwnCode::Alike(Box::new(code)));
+    }
+    if components * LEAST_STATEMENTS > MOST_STATEMENTS {
+        return Err(WhyNot::TooLong(components * LEAST_STATEMENTS));
+    }
+    if !pays_to_follow(FOLLOWING) {
+        return Err(WhyNot::DoesNotPay);
     }
     let source = Source::of(plan, registry, start, true).map_err(WhyNot::NotFollowed)?;
     if source.statements > MOST_STATEMENTS {

@@ -37,7 +37,7 @@ pub(crate) const HEAD: &str = "\
 typedef unsigned long long count;
 double exp(double); double log(double); double sin(double); double cos(double);
 double tanh(double); double pow(double, double); double atan2(double, double);
-double tan(double); double asin(double); double acos(double); double atan(double);
+double atan(double);
 double sinh(double); double cosh(double); double log10(double); double ceil(double); double round(double);
 struct faults {
     count unconverged, first_step, unconverged_lanes, stopped_lanes;

@@ -11,7 +11,7 @@
 
 use crate::blocks::solve;
 use fluxline_core::component::Step;
-use fluxline_core::function::{Named, Pair};
+use fluxline_core::function::Pair;
 use fluxline_core::number::{Dual, Mask, Num};
 
 /// A vector in space.
@@ -65,7 +65,7 @@ impl<T: Num> Attitude<T> {
         let down = self.down();
         let pitch = (a * c - b * d) * 2.0;
         let pitch = pitch.clamp_to(-0.9999999999, 0.9999999999);
-        let pitch = pitch.call(Named::Asin);
+        let pitch = pitch.asin();
         [atan2(forward[1], forward[0]), pitch, atan2(down[1], down[2])]
     }
 

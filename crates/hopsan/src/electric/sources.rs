@@ -6,7 +6,6 @@ use fluxline_core::component;
 use fluxline_core::component::{
     BalanceRole, ComponentType, Environment, NoConstants, Physics, Refusal, Step,
 };
-use fluxline_core::function::Named;
 use fluxline_core::number::{Dual, Num};
 
 /// The types of this file.
@@ -307,7 +306,7 @@ impl Physics for Battery {
         let of = Dual::constant;
         let voltage = |charge: Dual<T>| {
             let inside = limit(charge, Dual::of(1e-9), Dual::of(0.9999));
-            let angle = inside.call(Named::Asin);
+            let angle = inside.asin();
             of(nominal) * (angle * 2.0).powf(of(exponent)) * (charge * of(steepness)).tanh()
         };
         let guess = [io.output(Self::CHARGE)];

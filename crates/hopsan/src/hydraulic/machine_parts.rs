@@ -6,7 +6,6 @@ use crate::blocks::{End, FirstOrder, Integrator, SecondOrder, turbulent};
 use fluxline_core::component::{
     BalanceRole, ComponentType, Environment, NoConstants, Physics, Refusal, Step,
 };
-use fluxline_core::function::Named;
 use fluxline_core::number::{Mask, Num};
 use fluxline_core::state::Bond;
 use fluxline_core::{Constants, component};
@@ -313,7 +312,7 @@ impl<T: Num> Kidney<T> {
     #[inline(always)]
     fn lens(&self, d: T) -> T {
         let r = self.r;
-        let angle = (d / (r * 2.0)).call(Named::Acos);
+        let angle = (d / (r * 2.0)).acos();
         r * r * angle * 2.0 - d * (r * r * 4.0 - d * d).max(T::zero()).sqrt() * 0.5
     }
 
@@ -333,7 +332,6 @@ impl<T: Num> Kidney<T> {
     }
 
     /// The same where the port is open in some lane.
-    #[inline(always)]
     fn open_area(&self, x: T) -> T {
         let [g1, g2] = self.grooves;
         let (zero, one, r, port) = (T::zero(), T::one(), self.r, self.port);
@@ -382,11 +380,6 @@ impl<T: Num> Stretches<T> {
     }
 }
 
-#[inline(always)]
-fn tan<T: Num>(x: T) -> T {
-    x.sin() / x.cos()
-}
-
 /// What is left of x after whole turns of 360 towards zero.
 #[inline(always)]
 fn within_turn<T: Num>(x: T) -> T {
@@ -414,7 +407,7 @@ impl ValvePlate {
 
     /// tan θ₁ and tan(θ₂/2).
     fn grooves<T: Num>(rise: T, opening: T) -> [T; 2] {
-        [tan(rise * Self::DEGREE), tan(opening * (0.5 * Self::DEGREE))]
+        [(rise * Self::DEGREE).tan(), (opening * (0.5 * Self::DEGREE)).tan()]
     }
 }
 
@@ -521,7 +514,7 @@ impl Physics for SwashPlate {
 
     #[inline(always)]
     fn step<T: Num>(_: &NoConstants<T>, io: &mut Step<'_, T>) {
-        let lever = io.input(Self::RADIUS) * tan(io.input(Self::TILT));
+        let lever = io.input(Self::RADIUS) * io.input(Self::TILT).tan();
         let speed = io.input(Self::SPEED);
         let angle = Integrator(Self::SPEED_1).step(io, speed) - io.input(Self::OFFSET);
         let mut torque = T::zero();
@@ -571,7 +564,7 @@ impl Physics for CylinderBlock {
     #[inline(always)]
     fn step<T: Num>(k: &Block<T>, io: &mut Step<'_, T>) {
         let shaft = End::at(io, k.pistons);
-        let lever = io.input(Self::RADIUS) * tan(io.input(Self::TILT));
+        let lever = io.input(Self::RADIUS) * io.input(Self::TILT).tan();
         let angle = -io.memory(Self::ANGLE_1) - io.input(Self::OFFSET);
         let (mut torque, mut resistance) =
             (-shaft.wave, io.input(Self::FRICTION) + shaft.impedance);

@@ -57,7 +57,7 @@ unary! {
     /// Cosine of an angle in radians.
     Cos, "hopsan.SignalCos", |x| x.cos();
     /// Tangent of an angle in radians.
-    Tan, "hopsan.SignalTan", |x| x.call(Named::Tan);
+    Tan, "hopsan.SignalTan", |x| x.tan();
     /// Inverse tangent, −π/2 to π/2.
     Atan, "hopsan.SignalAtan", |x| x.call(Named::Atan);
     /// Hyperbolic sine.
@@ -125,13 +125,13 @@ partial! {
     /// Inverse sine.
     ///
     /// out = asin(in);  beyond ±1 that of the edge, and `error` is 1
-    Asin, "hopsan.SignalAsin", |x| x.call(Named::Asin),
+    Asin, "hopsan.SignalAsin", |x| x.asin(),
     beyond_one(x) => T::of(1.0_f64.asin()).with_sign_of(x);
 
     /// Inverse cosine.
     ///
     /// out = acos(in);  beyond ±1 that of the edge, and `error` is 1
-    Acos, "hopsan.SignalAcos", |x| x.call(Named::Acos),
+    Acos, "hopsan.SignalAcos", |x| x.acos(),
     beyond_one(x) => T::select(x.lt(T::zero()), T::of((-1.0_f64).acos()), T::zero());
 
     /// Natural logarithm.
