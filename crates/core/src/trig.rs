@@ -12,7 +12,7 @@
 
 use crate::function::Named;
 use crate::number::Num;
-use std::f64::consts::FRAC_2_PI;
+use std::f64::consts::{FRAC_2_PI, FRAC_PI_2};
 
 /// Up to here n·π/2 is exact in parts, rad; beyond, the library is asked.
 const NEAR: f64 = 5e5;
@@ -51,7 +51,7 @@ pub fn cos<T: Num>(x: T) -> T {
 }
 
 /// π/2 rounded, and what that lacks.
-const QUARTER_TURN: [f64; 2] = [1.5707963267948966, 6.123233995736766e-17];
+const QUARTER_TURN: [f64; 2] = [FRAC_PI_2, 6.123233995736766e-17];
 
 const ARC: [[f64; 6]; 2] = [
     [
