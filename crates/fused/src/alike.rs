@@ -3,7 +3,7 @@
 //! A plant has many of the same machine. Its step as one straight piece of code would be too long for
 //! a compiler; but units of a kind do the same with other numbers, and are done side by side in the
 //! registers that hold several numbers, with the code of that kind. Numbers go from unit to unit
-//! through memory, in which they lie so that they can be taken at once ([`crate::bundle`]).
+//! through memory, in which they lie so that they can be taken at once (module `bundle`).
 //!
 //! The arithmetic of each unit is that of the engine, in its order, so that results agree bit for bit.
 
