@@ -105,9 +105,6 @@ fn mpirun(bench: &Bench, ranks: usize, options: &[&str], program: &Path, more: &
     command.env("OMPI_ALLOW_RUN_AS_ROOT", "1").env("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1");
     // Ranks that share a core must give way while they wait.
     command.env("OMPI_MCA_mpi_yield_when_idle", "1");
-    // After Ctrl-C it kills ranks that have not ended within a second, which is short where several
-    // tests share two cores.
-    command.env("OMPI_MCA_odls_base_sigkill_timeout", "30");
     command.stdout(Stdio::piped()).stderr(Stdio::piped());
     command
 }
@@ -142,7 +139,12 @@ fn signal(name: &str, process: u32) {
 
 /// Starts a long run on three ranks, does something to it once it is under way, and waits for its
 /// end.
-fn disturbed(programs: &Programs, bench: &Bench, disturb: impl FnOnce(&Child, &str)) -> Output {
+fn disturbed(
+    programs: &Programs,
+    bench: &Bench,
+    options: &[&str],
+    disturb: impl FnOnce(&Child, &str),
+) -> Output {
     // Its name tells its processes from all others.
     let name = format!("pair{}.toml", std::process::id());
     bench.write(&name, PAIR);
@@ -150,7 +152,7 @@ fn disturbed(programs: &Programs, bench: &Bench, disturb: impl FnOnce(&Child, &s
     // this is not refused for what it would write.
     let long = ["run", &name, "--mpi", "--stop", "1000 s", "--csv", "a.csv"];
     let more = [&long[..], &["--record", "v2.pressure", "--every", "10"]].concat();
-    let mut job = mpirun(bench, 3, &[], &programs.fluxline, &more).spawn().unwrap();
+    let mut job = mpirun(bench, 3, options, &programs.fluxline, &more).spawn().unwrap();
     let begun = Instant::now();
     while !bench.exists("a.csv.part") && begun.elapsed() < SECONDS {
         std::thread::sleep(Duration::from_millis(20));
@@ -174,7 +176,7 @@ fn a_rank_that_is_killed_ends_all_with_one_message_and_leaves_nothing_half_writt
     let Some((programs, _turn)) = programs() else { return };
     for rank in [1, 0] {
         let bench = Bench::new();
-        let output = disturbed(programs, &bench, |_, name| {
+        let output = disturbed(programs, &bench, &[], |_, name| {
             let found = processes(name);
             assert_eq!(found.len(), 3, "{found:?}");
             signal("-KILL", found.iter().find(|one| one.1 == rank).unwrap().0);
@@ -192,7 +194,10 @@ fn a_rank_that_is_killed_ends_all_with_one_message_and_leaves_nothing_half_writt
 fn ctrl_c_ends_all_ranks_and_keeps_what_was_computed() {
     let Some((programs, _turn)) = programs() else { return };
     let bench = Bench::new();
-    let output = disturbed(programs, &bench, |job, _| signal("-INT", job.id()));
+    // The launcher kills ranks that have not ended within a second, which is short where several tests
+    // share two cores.
+    let patient = ["--mca", "odls_base_sigkill_timeout", "5"];
+    let output = disturbed(programs, &bench, &patient, |job, _| signal("-INT", job.id()));
     let said = text(&output.stderr);
     assert!(!output.status.success());
     assert_eq!(said.matches("error[").count(), 1, "{said}");
