@@ -524,7 +524,7 @@ impl Session {
     }
 
     /// Code of its own for the steps from a state to the end, where it is wanted and can be had.
-    fn fused(&self, plan: &Plan, state: &State<f64>, steps: u64) -> Option<OwnCode> {
+    pub(crate) fn fused(&self, plan: &Plan, state: &State<f64>, steps: u64) -> Option<OwnCode> {
         let anyway = match self.circuit.run.fused {
             FusedChoice::Off => return None,
             FusedChoice::Auto => false,
