@@ -600,6 +600,10 @@ pub trait Prepared: Send {
     fn new_group(&self) -> Box<dyn Group<f64>>;
     /// Joins a group of the same type; false when the group is of another type.
     fn join(&mut self, group: &mut dyn Group<f64>, wiring: Wiring) -> bool;
+    /// Whether it fits where a member of a group is: the same type, as much history, watched alike.
+    fn is_laid_out_as(&self, group: &dyn Group<f64>, member: usize) -> bool;
+    /// Takes the place of a member that is laid out as it is.
+    fn replace(&mut self, group: &mut dyn Group<f64>, member: usize);
 }
 
 struct Built<M>(M);
@@ -650,6 +654,22 @@ impl<M: Physics> Prepared for Ready<M> {
         match (group.as_any_mut().downcast_mut::<GroupOf<M, f64>>(), self.constants.take()) {
             (Some(group), Some(constants)) => group.push(constants, wiring),
             _ => false,
+        }
+    }
+    fn is_laid_out_as(&self, group: &dyn Group<f64>, member: usize) -> bool {
+        let group = group.as_any().downcast_ref::<GroupOf<M, f64>>();
+        let old = group.and_then(|group| group.constants().get(member));
+        old.zip(self.constants.as_ref()).is_some_and(|(old, new)| {
+            M::history(old) == M::history(new)
+                && M::is_lumped(old) == M::is_lumped(new)
+                && M::is_lossless(old) == M::is_lossless(new)
+                && M::chambers(old) == M::chambers(new)
+        })
+    }
+    fn replace(&mut self, group: &mut dyn Group<f64>, member: usize) {
+        let group = group.as_any_mut().downcast_mut::<GroupOf<M, f64>>();
+        if let (Some(group), Some(constants)) = (group, self.constants.take()) {
+            group.members.replace(member, constants);
         }
     }
 }

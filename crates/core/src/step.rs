@@ -274,6 +274,13 @@ impl<M: Declared, T: Num> Members<M, T> {
         true
     }
 
+    /// Gives a member other constants.
+    pub(crate) fn replace(&mut self, member: usize, constants: M::Constants<T>) {
+        if let Some(old) = self.constants.get_mut(member) {
+            *old = constants;
+        }
+    }
+
     /// What the components have hoisted out of the step.
     pub(crate) fn constants(&self) -> &[M::Constants<T>] {
         &self.constants
@@ -526,6 +533,12 @@ impl<'p, T: Num> IntoIterator for &'p Phase<T> {
 }
 
 impl<T: Num> Phase<T> {
+    /// Changes members of the groups, whose number and wiring stay.
+    pub(crate) fn change(&mut self, change: impl FnOnce(&mut [Box<dyn Group<T>>])) {
+        let mut groups = std::mem::take(&mut self.groups);
+        change(&mut groups);
+        *self = Self::from(groups);
+    }
     /// All groups.
     #[inline(always)]
     pub fn all(&self) -> Part<'_, T> {

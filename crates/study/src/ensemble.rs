@@ -8,7 +8,7 @@ use fluxline_core::instructions::{Eight, Four, Instructions};
 use fluxline_core::lanes::{self, LanePlan, Width, Widths, pack_states, replace_lane, unsound};
 use fluxline_core::monitor::Tally;
 use fluxline_core::number::{Lanes, Num};
-use fluxline_core::plan::Plan;
+use fluxline_core::plan::{Plan, Planned};
 use fluxline_core::recorder::{Recorder, Sampling};
 use fluxline_core::run::{self, Ended};
 use fluxline_core::settings::{Begin, Convention, Fused, RunSettings, SolverKind, StepControl};
@@ -21,9 +21,9 @@ use fluxline_formats::Override;
 use fluxline_fused::choice;
 use fluxline_fused::lanes::{LaneCode, LaneSource};
 use fluxline_units::{Dimension, Quantity};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, OnceLock, mpsc};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, mpsc};
 
 /// Where circuits come from.
 pub trait Model: Sync {
@@ -204,10 +204,14 @@ pub struct Ensemble<'m> {
     model: &'m dyn Model,
     parameters: Vec<Parameter>,
     places: Vec<Place>,
+    /// Components that parameters go to.
+    varied: Vec<usize>,
     circuit: Circuit,
     wanted: Wanted,
     shared: Arc<Look>,
     fingerprint: u64,
+    /// Plans of variants that have run, for others to come: as many as were in hand at a time.
+    spare: Mutex<Vec<Plan>>,
     /// Code of its own, once it has paid to make some; none where that is not possible.
     code: OnceLock<Option<LaneCode>>,
     /// Variants that were asked for, and from how many on code pays, once that is known. Who has asked
@@ -227,6 +231,15 @@ enum Place {
     Component { component: usize, parameter: usize, rules: Arc<Rules> },
     /// To wherever the circuit file takes it.
     Anywhere,
+}
+
+impl Place {
+    fn component(&self) -> Option<usize> {
+        match self {
+            Self::Component { component, .. } => Some(*component),
+            Self::Anywhere => None,
+        }
+    }
 }
 
 /// Where the wanted variables of a plan are.
@@ -301,22 +314,25 @@ impl<'m> Ensemble<'m> {
             .help("choose it: --set solver.method=tlm");
             return Err(problem.into());
         }
-        let places = parameters
+        let places: Vec<Place> = parameters
             .iter()
             .zip(&example)
             .map(|(parameter, &value)| {
                 find_place(&circuit, &parameter.name, value).unwrap_or(Place::Anywhere)
             })
             .collect();
+        let varied: BTreeSet<usize> = places.iter().filter_map(Place::component).collect();
         let shared = Look::new(&plan, &wanted)?;
         let ensemble = Self {
             model,
             parameters,
             places,
+            varied: varied.into_iter().collect(),
             circuit,
             wanted,
             shared: Arc::new(shared),
             fingerprint: plan.fingerprint,
+            spare: Mutex::new(Vec::new()),
             code: OnceLock::new(),
             asked: AtomicUsize::new(0),
             pays_from: OnceLock::new(),
@@ -513,15 +529,38 @@ impl<'m> Ensemble<'m> {
             }
         }
         match self.effort.lanes() {
-            8 => self.run_in_lanes::<8>(built, &mut results),
-            4 => self.run_in_lanes::<4>(built, &mut results),
+            8 => self.run_in_lanes::<8>(&mut built, &mut results),
+            4 => self.run_in_lanes::<4>(&mut built, &mut results),
             _ => {
-                for mut one in built {
-                    results[one.number] = self.run_alone(&mut one);
+                for one in &mut built {
+                    results[one.number] = self.run_alone(one);
                 }
             }
         }
+        if self.is_direct() {
+            let used = built.into_iter().map(|one| one.plan);
+            let spare = &mut *self.spare.lock().unwrap_or_else(PoisonError::into_inner);
+            spare.extend(used.filter(|plan| plan.fingerprint == self.fingerprint));
+        }
         results
+    }
+
+    /// Whether all parameters go to components and nowhere else.
+    fn is_direct(&self) -> bool {
+        self.places.iter().all(|place| place.component().is_some())
+    }
+
+    /// The plan of a circuit that differs from others in the values of parameters alone. Most of a
+    /// plan is layout: one that has run is given other values, if there is one.
+    fn plan_of(&self, circuit: &Circuit) -> Planned {
+        let spare = || self.spare.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        let spare = if self.is_direct() { spare() } else { None };
+        if let Some(mut plan) = spare
+            && plan.revalue(circuit, &self.varied)
+        {
+            return Planned { plan: Some(plan), problems: Diagnostics::new() };
+        }
+        Plan::of(circuit, self.model.registry())
     }
 
     fn build(
@@ -537,9 +576,8 @@ impl<'m> Ensemble<'m> {
                 message: first.map_or(String::new(), |problem| problem.message().to_owned()),
             }
         };
-        let is_direct = self.places.iter().all(|place| matches!(place, Place::Component { .. }));
         let loaded;
-        let circuit: &Circuit = if is_direct {
+        let circuit: &Circuit = if self.is_direct() {
             for (place, &value) in self.places.iter().zip(variant) {
                 let Place::Component { component, parameter, rules } = place else { continue };
                 if rules.parameters[*parameter].beyond(value).is_some() || !value.is_finite() {
@@ -555,7 +593,7 @@ impl<'m> Ensemble<'m> {
                 .map_err(|found| refused(&found.problems))?;
             &loaded
         };
-        let planned = Plan::of(circuit, self.model.registry());
+        let planned = self.plan_of(circuit);
         let Some(plan) = planned.plan else {
             return Err(refused(&planned.problems));
         };
@@ -572,7 +610,7 @@ impl<'m> Ensemble<'m> {
         Ok(Built { number, run, steps, look, plan, state: None })
     }
 
-    fn run_in_lanes<const N: usize>(&self, mut built: Vec<Built>, results: &mut [Option<Outcome>])
+    fn run_in_lanes<const N: usize>(&self, built: &mut [Built], results: &mut [Option<Outcome>])
     where
         Widths: Width<N>,
     {
@@ -581,7 +619,7 @@ impl<'m> Ensemble<'m> {
         if built.iter().any(|one| one.run.begin == Begin::Rest) {
             for class in std::mem::take(&mut classes) {
                 for chunk in class.chunks(N) {
-                    self.bring_to_rest::<N>(&mut built, chunk, results);
+                    self.bring_to_rest::<N>(built, chunk, results);
                 }
             }
             if self.is_stopped() {
@@ -596,7 +634,7 @@ impl<'m> Ensemble<'m> {
             for chunk in class.chunks(N) {
                 let members: Vec<usize> = chunk.iter().map(|number| position[number]).collect();
                 let packed = (chunk.len() >= least_for_lanes(N))
-                    .then(|| self.run_together::<N>(&built, &members, results));
+                    .then(|| self.run_together::<N>(built, &members, results));
                 if packed != Some(true) {
                     for at in members {
                         let number = built[at].number;

@@ -39,7 +39,7 @@ fn load(path: &Path, registry: &Registry) -> Option<Circuit> {
 }
 
 /// The circuit with every quantity off by up to half a spread, as long as that makes a sound one.
-fn scattered(circuit: &Circuit, spread: f64, variant: u64, registry: &Registry) -> Option<Plan> {
+fn scattered(circuit: &Circuit, spread: f64, variant: u64) -> Option<Circuit> {
     let mut circuit = circuit.clone();
     for (number, instance) in circuit.components.iter_mut().enumerate() {
         let declaration = instance.declaration();
@@ -60,7 +60,7 @@ fn scattered(circuit: &Circuit, spread: f64, variant: u64, registry: &Registry) 
             instance.values = before;
         }
     }
-    Plan::of(&circuit, registry).plan
+    Some(circuit)
 }
 
 /// Everything that changes, as bits.
@@ -118,6 +118,42 @@ where
     Ok(())
 }
 
+/// Gives a plan the values of variants, one after the other, and compares it with plans that were made
+/// of them; tells how many it could become.
+fn revalue(circuit: &Circuit, steps: u64, registry: &Registry) -> Result<usize, String> {
+    let Some(mut plan) = Plan::of(circuit, registry).plan else { return Ok(0) };
+    let all: Vec<usize> = (0..circuit.components.len()).collect();
+    let components: Vec<usize> =
+        all.into_iter().filter(|&i| !circuit.components[i].disabled).collect();
+    let mut revalued = 0;
+    for variant in 0..6 {
+        let spread = if variant < 3 { 0.04 } else { 4e-4 };
+        let Some(other) = scattered(circuit, spread, variant) else { continue };
+        let Some(fresh) = Plan::of(&other, registry).plan else { continue };
+        if !plan.revalue(&other, &components) {
+            continue;
+        }
+        revalued += 1;
+        if bits(&plan.blank) != bits(&fresh.blank) {
+            return Err(format!("variant {variant} is laid out otherwise"));
+        }
+        if plan.fingerprint != fresh.fingerprint {
+            return Err(format!("variant {variant} has another fingerprint"));
+        }
+        let mut states = [plan.initial.clone(), fresh.initial.clone()];
+        for step in 0..steps {
+            if bits(&states[0]) != bits(&states[1]) {
+                return Err(format!("variant {variant} differs after {step} steps"));
+            }
+            for (plan, state) in [&plan, &fresh].into_iter().zip(&mut states) {
+                let mut tally = Tally::new(plan, state, false);
+                engine::step(plan, state, &mut tally, false);
+            }
+        }
+    }
+    Ok(revalued)
+}
+
 /// Compares variants of a circuit; tells why not, where it makes no sense.
 fn check(path: &Path, steps: u64, registry: &Registry) -> Result<Option<&'static str>, String> {
     let Some(circuit) = load(path, registry) else { return Ok(Some("cannot be read")) };
@@ -126,7 +162,8 @@ fn check(path: &Path, steps: u64, registry: &Registry) -> Result<Option<&'static
     for spread in [0.04, 4e-4] {
         plans.clear();
         for variant in 0..12 {
-            if let Some(plan) = scattered(&circuit, spread, variant, registry)
+            if let Some(circuit) = scattered(&circuit, spread, variant)
+                && let Some(plan) = Plan::of(&circuit, registry).plan
                 && plans.first().is_none_or(|first| are_alike(first, &plan, registry))
             {
                 plans.push(plan);
@@ -161,9 +198,7 @@ fn files(folder: &Path, ending: &str, into: &mut Vec<PathBuf>) {
     }
 }
 
-#[test]
-fn every_example_gives_the_bits_of_single_runs() {
-    let registry = registry();
+fn examples() -> Vec<PathBuf> {
     let examples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples");
     let mut paths = Vec::new();
     files(&examples, "toml", &mut paths);
@@ -174,7 +209,13 @@ fn every_example_gives_the_bits_of_single_runs() {
         std::fs::read_to_string(path).is_ok_and(|text| text.contains("\ncircuit = "))
     };
     paths.retain(|path| !is_study(path));
-    for path in paths {
+    paths
+}
+
+#[test]
+fn every_example_gives_the_bits_of_single_runs() {
+    let registry = registry();
+    for path in examples() {
         let result = check(&path, 6000, &registry);
         assert!(
             matches!(result, Ok(None | Some("carries temperature"))),
@@ -184,9 +225,9 @@ fn every_example_gives_the_bits_of_single_runs() {
     }
 }
 
-/// The set is data beside the repository; where it is not there, nothing is compared.
-#[test]
-fn imported_models_give_the_bits_of_single_runs() {
+/// Models of the compatibility set: data beside the repository. Where it is not there, nothing is
+/// compared.
+fn models() -> Vec<PathBuf> {
     let given = std::env::var_os("FLUXLINE_SHARED").map(PathBuf::from);
     let beside = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared");
     let folder = given.unwrap_or_else(beside).join("hopsan/models");
@@ -194,6 +235,28 @@ fn imported_models_give_the_bits_of_single_runs() {
     files(&folder, "hmf", &mut paths);
     if paths.is_empty() {
         eprintln!("no models beside the repository: nothing is compared");
+    }
+    paths
+}
+
+#[test]
+fn a_plan_with_other_values_is_the_plan_of_the_other_circuit() {
+    let registry = registry();
+    let mut revalued = 0;
+    for path in examples().iter().chain(&models()) {
+        let Some(circuit) = load(path, &registry) else { continue };
+        match revalue(&circuit, 25, &registry) {
+            Ok(count) => revalued += count,
+            Err(reason) => panic!("{}: {reason}", path.display()),
+        }
+    }
+    assert!(revalued >= 60, "{revalued}");
+}
+
+#[test]
+fn imported_models_give_the_bits_of_single_runs() {
+    let paths = models();
+    if paths.is_empty() {
         return;
     }
     let registry = registry();

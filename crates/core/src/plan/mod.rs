@@ -2,6 +2,7 @@
 
 pub mod junctions;
 pub mod order;
+mod revalue;
 
 use crate::circuit::{Circuit, Instance, Registry, Source, StartValue};
 use crate::component::{
