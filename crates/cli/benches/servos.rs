@@ -131,7 +131,7 @@ fn main() {
         };
         let Some(plan) = Plan::of(circuit, &registry).plan else { continue };
         let steps = (4_000_000 / plan.component_count() as u64).clamp(100, 30_000);
-        let mut code = match for_run(&plan, &registry, &plan.initial, steps, true) {
+        let mut code = match for_run(&plan, &registry, &plan.initial, &[], steps, true) {
             Ok(code) => Some(code),
             Err(why) => {
                 println!("no own code: {why}");

@@ -5,7 +5,6 @@ use crate::session::{Engine, On, Parallel, Parts, Pieces, Session};
 use fluxline_core::plan::Plan;
 use fluxline_diagnostics::{Code, Diagnostic, Diagnostics, SourceMap};
 use fluxline_formats::results::read_problem;
-use fluxline_fused::choice::OwnCode;
 use fluxline_parallel::Partition;
 use fluxline_parallel::advice::{Advice, advise};
 use fluxline_parallel::cost::{self, Costs};
@@ -79,9 +78,7 @@ const FEW_CORES: usize = 4;
 /// Whether own code in one thread is faster than parts on threads.
 fn is_faster_alike(session: &Session) -> bool {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    let plan = session.plan();
-    cores <= FEW_CORES
-        && matches!(session.fused(plan, &plan.initial, session.steps()), Some(OwnCode::Alike(_)))
+    cores <= FEW_CORES && session.is_fused_alike()
 }
 
 /// The same on the ranks of an MPI job.

@@ -16,7 +16,7 @@ use fluxline_diagnostics::{
     Code, Diagnostic, Diagnostics, Place, SourceMap, Span, list_names, nearest,
 };
 use fluxline_formats::{Draft, Loaded, Override};
-use fluxline_fused::choice::OwnCode;
+use fluxline_fused::choice::{self, OwnCode};
 use fluxline_lumped::run::Effort;
 use fluxline_lumped::setup::{self, Setup};
 use fluxline_lumped::view::View;
@@ -444,7 +444,7 @@ impl Session {
         }
         let mut fused = match &self.engine {
             Engine::Fixed(plan) if !matches!(self.parallel, Some(Parallel::Parts(_))) => {
-                self.fused(plan, &state, steps)
+                self.fused(plan, &state, &recorder.variables, steps)
             }
             _ => None,
         };
@@ -523,15 +523,36 @@ impl Session {
         }
     }
 
+    /// Whether own code is wanted even if it does not pay; none where it is not wanted at all.
+    fn wants_own_code(&self) -> Option<bool> {
+        match self.circuit.run.fused {
+            FusedChoice::Off => None,
+            FusedChoice::Auto => Some(false),
+            FusedChoice::On => Some(true),
+        }
+    }
+
+    /// Whether the run from the start is stepped by own code for components that are alike.
+    pub(crate) fn is_fused_alike(&self) -> bool {
+        let (plan, steps) = (self.plan(), self.steps());
+        self.wants_own_code().is_some_and(|anyway| {
+            let start = &plan.initial;
+            let code = choice::alike_for_run(plan, &self.registry, start, steps, anyway);
+            matches!(code, Ok(Some(_)))
+        })
+    }
+
     /// Code of its own for the steps from a state to the end, where it is wanted and can be had.
-    pub(crate) fn fused(&self, plan: &Plan, state: &State<f64>, steps: u64) -> Option<OwnCode> {
-        let anyway = match self.circuit.run.fused {
-            FusedChoice::Off => return None,
-            FusedChoice::Auto => false,
-            FusedChoice::On => true,
-        };
+    pub(crate) fn fused(
+        &self,
+        plan: &Plan,
+        state: &State<f64>,
+        variables: &[Variable],
+        steps: u64,
+    ) -> Option<OwnCode> {
+        let anyway = self.wants_own_code()?;
         let steps = steps.saturating_sub(state.step);
-        fluxline_fused::choice::for_run(plan, &self.registry, state, steps, anyway).ok()
+        choice::for_run(plan, &self.registry, state, variables, steps, anyway).ok()
     }
 
     /// The state to begin with: the start values, or the state of rest where the file or the caller

@@ -25,7 +25,8 @@ pub fn cost(op: Op) -> u32 {
         Op::Call(Function::Abs | Function::Floor, _) | Op::Neg(_) | Op::Not(_) => 1,
         Op::Call(..) | Op::Power(..) | Op::Angle(..) => 40,
         Op::Add(..) | Op::Sub(..) | Op::Mul(..) | Op::Select(..) => 1,
-        Op::Less(..) | Op::LessEqual(..) | Op::And(..) | Op::Or(..) => 1,
+        Op::Less(..) | Op::LessEqual(..) | Op::Equal(..) | Op::Apart(..) => 1,
+        Op::And(..) | Op::Or(..) | Op::Least(..) | Op::Largest(..) => 1,
         _ => 0,
     }
 }

@@ -17,6 +17,7 @@ use crate::state::{Bond, Faults, State};
 use crate::step::place_in_bonds;
 use crate::trace::{self, Followed, Node, Op, Probe, Trace, Tree, Width};
 use crate::variables::{Entry, Location};
+use std::collections::HashMap;
 
 pub mod apart;
 
@@ -75,6 +76,17 @@ pub enum Array {
 }
 
 impl Layout {
+    /// The numbers of a state, without figures.
+    pub fn of(state: &State<f64>) -> Self {
+        Self {
+            bonds: 6 * state.bonds.len() as u32,
+            signals: state.signals.len() as u32,
+            states: state.states.len() as u32,
+            viscosity: state.viscosity.len() as u32,
+            figures: 0,
+        }
+    }
+
     /// The array that a number is in, and where in it.
     pub fn place(self, slot: u32) -> (Array, u32) {
         let mut at = slot;
@@ -314,9 +326,56 @@ pub fn program(
     if start.states.len() + start.signals.len() + 6 * start.bonds.len() > MOST_NUMBERS {
         return all("the circuit is too large");
     }
-    let mut walk = Walk::new(plan, registry, start, wanted, differs);
+    let mut walk = Walk::new(plan, registry, start, wanted, differs, &|_| false);
     walk.main_step();
     walk.finish()
+}
+
+/// Numbers of the state that stay what they are at the start, and their bits.
+pub type Known = Vec<(u32, u64)>;
+
+/// Times that a step is followed with what was found out the time before.
+const ROUNDS: usize = 3;
+
+/// Follows the step of a circuit, as [`program`] does, and takes numbers that no step changes for
+/// constants: what is computed from them is computed now, and questions about them are answered. Such
+/// a program holds for runs that begin with these numbers, which are told.
+///
+/// `may` tells which numbers may be taken so.
+pub fn program_from(
+    plan: &Plan,
+    registry: &Registry,
+    start: &State<f64>,
+    wanted: Wanted,
+    differs: Differs<'_>,
+    may: &dyn Fn(u32) -> bool,
+) -> Result<(Program, Known), Vec<Obstacle>> {
+    let mut program = program(plan, registry, start, wanted, differs)?;
+    let layout = program.layout;
+    let count = layout.first(Array::Figures);
+    let bits = |slot: u32| get(start, layout, slot).to_bits();
+    let mut known = vec![false; count as usize];
+    for _ in 0..ROUNDS {
+        // What one round finds, the next builds on.
+        let mut found = known.clone();
+        for slot in (0..count).filter(|&slot| may(slot)) {
+            found[slot as usize] = match program.ops[program.finals[slot as usize] as usize] {
+                Op::Load(other) => other == slot,
+                Op::Constant(end) => end == bits(slot),
+                _ => false,
+            };
+        }
+        if found == known {
+            break;
+        }
+        let mut walk =
+            Walk::new(plan, registry, start, wanted, differs, &|slot| found[slot as usize]);
+        walk.main_step();
+        program = walk.finish()?;
+        known = found;
+    }
+    let known = (0..count).filter(|&slot| known[slot as usize]);
+    Ok((program, known.map(|slot| (slot, bits(slot))).collect()))
 }
 
 struct Walk<'a> {
@@ -336,6 +395,8 @@ struct Walk<'a> {
     /// Those of the last component.
     lifted: Vec<f64>,
     begin: f64,
+    /// Numbers that are taken for constants, and where they are kept.
+    known: Vec<(u32, Trace)>,
 }
 
 /// Numbers that a component may write, and others that it reads.
@@ -353,12 +414,19 @@ impl<'a> Walk<'a> {
         start: &State<f64>,
         wanted: Wanted,
         differs: Differs<'a>,
+        is_known: &dyn Fn(u32) -> bool,
     ) -> Self {
         trace::begin(wanted.width, usize::MAX);
         let mut slot = 0;
+        let mut known = Vec::new();
         let mut next = |value: f64| {
             slot += 1;
-            Trace::load(slot - 1, value)
+            let load = Trace::load(slot - 1, value);
+            if !is_known(slot - 1) {
+                return load;
+            }
+            known.push((slot - 1, load));
+            Trace::of(value)
         };
         let mut state = State {
             bonds: Vec::with_capacity(start.bonds.len()),
@@ -388,17 +456,13 @@ impl<'a> Walk<'a> {
         state.viscosity = start.viscosity.iter().map(|&x| next(x)).collect();
         let mut figures = Figures::of(plan);
         let mut count = 0;
+        let mut layout = Layout::of(start);
+        let first = layout.first(Array::Figures);
         figures.each(|number| {
-            *number = next(0.0);
+            *number = Trace::load(first + count, 0.0);
             count += 1;
         });
-        let layout = Layout {
-            bonds: 6 * start.bonds.len() as u32,
-            signals: start.signals.len() as u32,
-            states: start.states.len() as u32,
-            viscosity: start.viscosity.len() as u32,
-            figures: if wanted.watch { count } else { 0 },
-        };
+        layout.figures = if wanted.watch { count } else { 0 };
         let (begin, _) = plan.times(start);
         Self {
             plan,
@@ -415,6 +479,7 @@ impl<'a> Walk<'a> {
             constants: 0,
             lifted: Vec::new(),
             begin,
+            known,
         }
     }
 
@@ -675,6 +740,22 @@ impl<'a> Walk<'a> {
             (0..count).map(|slot| get(&self.state, self.layout, slot).node()).collect();
         if self.wanted.watch {
             self.figures.each(|number| finals.push(number.node()));
+        }
+        // What stays as it is needs no storing, neither after the step nor for the engine.
+        for &(slot, load) in &self.known {
+            let start = Trace::of(load.expected()).node();
+            let end = &mut finals[slot as usize];
+            if *end == start {
+                *end = load.node();
+            }
+        }
+        let known: HashMap<u32, Trace> = self.known.iter().copied().collect();
+        for (slot, node) in self.units.iter_mut().flat_map(|unit| &mut unit.reach) {
+            if let Some(load) = known.get(slot)
+                && *node == Trace::of(load.expected()).node()
+            {
+                *node = load.node();
+            }
         }
         Ok(Program {
             ops: trace::end(),

@@ -4,7 +4,7 @@ use crate::circuit::Pattern;
 use crate::domain::Role;
 use crate::plan::Plan;
 use crate::state::State;
-use crate::step::{Picks, numbers, place_in_bonds};
+use crate::step::{Picks, are_finite, numbers, place_in_bonds};
 use crate::variables::{Location, Slot, Variable};
 
 /// Where recorded rows go besides memory.
@@ -66,6 +66,39 @@ impl Sampling {
         }
     }
 
+    /// The steps that are recorded, from the first at or after `step`.
+    pub fn from(self, step: u64, steps: u64) -> Samples {
+        let next = self.next(step, steps);
+        let (first, intervals) = match self {
+            Sampling::Even(samples) => (0, samples as u64),
+            Sampling::EvenFrom { samples, first } => (first.min(steps), samples as u64),
+            Sampling::Every(n) => {
+                return Samples { next, steps, whole: n.max(1), part: 0, of: 1, rest: 0 };
+            }
+        };
+        let span = steps - first;
+        if !(2..=span).contains(&intervals) {
+            return Samples { next, steps, whole: 1, part: 0, of: 1, rest: 0 };
+        }
+        // Sample k is at round(k·span/n) = (2·k·span + n)/(2·n): the next adds 2·span/(2·n), and of
+        // what is left over as much as makes a step.
+        let n = u128::from(intervals - 1);
+        let (wide, of) = (u128::from(span), 2 * n);
+        let mut k = u128::from(next - first) * n / wide;
+        let at = |k: u128| (2 * k * wide + n) / of;
+        while at(k) < u128::from(next - first) {
+            k += 1;
+        }
+        while k > 0 && at(k - 1) >= u128::from(next - first) {
+            k -= 1;
+        }
+        let (whole, part) = (2 * wide / of, 2 * wide % of);
+        let rest = (2 * k * wide + n) % of;
+        let narrow = |x: u128| u64::try_from(x).unwrap_or(u64::MAX);
+        let [whole, part, of, rest] = [whole, part, of, rest].map(narrow);
+        Samples { next, steps, whole, part, of, rest }
+    }
+
     /// Number of rows of a run of `steps`.
     pub fn rows(self, steps: u64) -> u64 {
         match self {
@@ -75,6 +108,37 @@ impl Sampling {
             }
             Sampling::Every(n) => steps / n.max(1) + 1 + u64::from(!steps.is_multiple_of(n.max(1))),
         }
+    }
+}
+
+/// Steps that are recorded, one after the other, without a division.
+#[derive(Clone, Copy, Debug)]
+pub struct Samples {
+    next: u64,
+    steps: u64,
+    /// From one to the next: whole steps, and `part`/`of` of one.
+    whole: u64,
+    part: u64,
+    of: u64,
+    /// What is left over, in the same parts.
+    rest: u64,
+}
+
+impl Samples {
+    /// The next one.
+    #[inline]
+    pub fn at(&self) -> u64 {
+        self.next
+    }
+
+    /// Goes on to the one after it.
+    #[inline]
+    pub fn go_on(&mut self) {
+        self.rest += self.part;
+        let carry = self.rest >= self.of;
+        self.rest -= if carry { self.of } else { 0 };
+        let apart = self.whole.saturating_add(u64::from(carry));
+        self.next = self.next.saturating_add(apart).min(self.steps);
     }
 }
 
@@ -111,15 +175,13 @@ impl Columns {
         columns
     }
 
-    /// Fills a row; false when a number is not finite.
-    fn read(&self, state: &State<f64>, row: &mut [f64]) -> bool {
+    /// Fills a row.
+    fn read(&self, state: &State<f64>, row: &mut [f64]) {
         let arrays =
             [numbers(&state.bonds), &state.signals, &state.states, &state.line_temperature];
         for (picks, array) in self.arrays.iter().zip(arrays) {
             picks.copy(array, row);
         }
-        // All at once, which takes two or four at a time.
-        row.iter().fold(true, |all, x| all & (x.abs() < f64::INFINITY))
     }
 }
 
@@ -231,6 +293,24 @@ impl<'a> Recorder<'a> {
 
     /// Records a row; false when it holds something that is not a number, which is not recorded.
     pub fn record(&mut self, time: f64, state: &State<f64>) -> bool {
+        self.record_by(time, |columns, row| columns.read(state, row))
+    }
+
+    /// The same of a state that `advance` makes of another, with the values of the row if it can.
+    pub(crate) fn record_after(
+        &mut self,
+        time: f64,
+        state: &mut State<f64>,
+        advance: impl FnOnce(&mut State<f64>, &mut [f64]) -> bool,
+    ) -> bool {
+        self.record_by(time, |columns, row| {
+            if !advance(state, &mut row[1..]) {
+                columns.read(state, row);
+            }
+        })
+    }
+
+    fn record_by(&mut self, time: f64, write: impl FnOnce(&Columns, &mut [f64])) -> bool {
         // Kept rows are written where they stay.
         let kept = self.used..self.used + self.columns.width;
         if self.in_memory && self.rows.len() < kept.end {
@@ -241,7 +321,8 @@ impl<'a> Recorder<'a> {
             false => &mut self.row[..],
         };
         row[0] = time;
-        if !self.columns.read(state, row) {
+        write(&self.columns, row);
+        if !are_finite(row) {
             return false;
         }
         if let Some(sink) = &mut self.sink
@@ -315,6 +396,33 @@ mod tests {
             all.push(sampling.next(all.last().unwrap() + 1, total));
         }
         all
+    }
+
+    #[test]
+    fn samples_without_divisions_are_those_with_them() {
+        let kinds = [2usize, 3, 7, 100, 999, 1000, 1001, 2048]
+            .into_iter()
+            .flat_map(|samples| {
+                let from = |first| Sampling::EvenFrom { samples, first };
+                [Sampling::Even(samples), from(0), from(123), from(900), from(5000)]
+            })
+            .chain([1, 2, 5, 333, 5000, u64::MAX].map(Sampling::Every));
+        for sampling in kinds {
+            for (begin, steps) in [(1, 1000), (17, 1000), (1, 999), (500, 10_007), (3, 4)] {
+                let mut samples = sampling.from(begin, steps);
+                let mut expected = sampling.next(begin, steps);
+                while expected < steps {
+                    assert_eq!(samples.at(), expected, "{sampling:?} of {steps}");
+                    expected = sampling.next(expected + 1, steps);
+                    samples.go_on();
+                }
+                assert_eq!(samples.at(), steps, "{sampling:?} of {steps}");
+            }
+        }
+        let mut long = Sampling::Even(3).from(1, 1 << 60);
+        assert_eq!(long.at(), 1 << 59);
+        long.go_on();
+        assert_eq!(long.at(), 1 << 60);
     }
 
     #[test]

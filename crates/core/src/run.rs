@@ -116,6 +116,21 @@ pub trait Stepper {
     fn settle(&mut self, _: &mut State<f64>) {}
     /// Takes so many steps.
     fn advance(&mut self, plan: &Plan, state: &mut State<f64>, tally: &mut Tally, steps: u64);
+    /// The same, with a row of what is looked at, in order, after the last of them: true when it was
+    /// written. Then those numbers of the state that no step begins with may be left behind, unless
+    /// the whole state `is_wanted`.
+    fn advance_to_row(
+        &mut self,
+        plan: &Plan,
+        (state, is_wanted): (&mut State<f64>, bool),
+        tally: &mut Tally,
+        steps: u64,
+        _row: &mut [f64],
+    ) -> bool {
+        let _ = is_wanted;
+        self.advance(plan, state, tally, steps);
+        false
+    }
     /// After the last step: the tally is complete.
     fn end(&mut self, plan: &Plan, tally: &mut Tally);
 }
@@ -200,21 +215,25 @@ fn go_on_by(
     let mut good = state.clone();
     let mut ended = Ended::Done;
     let time_of = |step: u64| plan.start + step as f64 * plan.step;
-    let mut sample = recorder.sampling.next(state.step + 1, steps);
+    let mut samples = recorder.sampling.from(state.step + 1, steps);
     while state.step < steps {
         good.copy_from(state);
         let end = (state.step + LOOK_EVERY).min(steps);
         let mut is_sound = true;
         while state.step < end {
-            let pause = sample.min(end);
-            stepper.advance(plan, state, tally, pause - state.step);
-            if state.step == sample {
-                is_sound = recorder.record(time_of(state.step), state);
-                sample = recorder.sampling.next(state.step + 1, steps);
-                if !is_sound {
-                    break;
-                }
+            let (begin, sample) = (state.step, samples.at());
+            if sample > end {
+                stepper.advance(plan, state, tally, end - begin);
+                break;
             }
+            is_sound = recorder.record_after(time_of(sample), state, |state, row| {
+                let state = (state, sample == end);
+                stepper.advance_to_row(plan, state, tally, sample - begin, row)
+            });
+            if !is_sound {
+                break;
+            }
+            samples.go_on();
         }
         stepper.settle(state);
         if (!is_sound || !sound_state(state))

@@ -105,6 +105,31 @@ impl Picks {
     }
 }
 
+/// Whether all of these are finite.
+pub(crate) fn are_finite(numbers: &[f64]) -> bool {
+    #[cfg(all(feature = "wide", target_arch = "x86_64"))]
+    if std::arch::is_x86_feature_detected!("avx2") {
+        // SAFETY: the machine has AVX2.
+        return unsafe { are_finite_with_avx2(numbers) };
+    }
+    look_for_infinite(numbers)
+}
+
+/// All at once, which takes two or four at a time.
+#[inline(always)]
+fn look_for_infinite(numbers: &[f64]) -> bool {
+    numbers.iter().fold(true, |all, x| all & (x.abs() < f64::INFINITY))
+}
+
+/// # Safety
+///
+/// On a machine that has AVX2.
+#[cfg(all(feature = "wide", target_arch = "x86_64"))]
+#[target_feature(enable = "avx2")]
+unsafe fn are_finite_with_avx2(numbers: &[f64]) -> bool {
+    look_for_infinite(numbers)
+}
+
 /// How many ports, inputs, outputs and states a component type has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Shape {

@@ -88,13 +88,22 @@ pub enum Op {
     Or(Node, Node),
     /// Not the mask.
     Not(Node),
+    /// a < b ? a : b, which processors do at once: the last where one is not a number.
+    Least(Node, Node),
+    /// a > b ? a : b, likewise.
+    Largest(Node, Node),
+    /// a ≤ b and b ≤ a.
+    Equal(Node, Node),
+    /// a < b or b < a.
+    Apart(Node, Node),
 }
 
 impl Op {
     /// The nodes it is computed from.
     pub fn sources(self) -> impl Iterator<Item = Node> {
         use Op::{
-            Add, And, Angle, Call, Div, Less, LessEqual, Mul, Neg, Not, Or, Power, Select, Sub,
+            Add, And, Angle, Apart, Call, Div, Equal, Largest, Least, Less, LessEqual, Mul, Neg,
+            Not, Or, Power, Select, Sub,
         };
         let (a, b, c) = match self {
             Neg(a) | Call(_, a) | Not(a) => (Some(a), None, None),
@@ -107,13 +116,20 @@ impl Op {
             | Less(a, b)
             | LessEqual(a, b)
             | And(a, b)
-            | Or(a, b) => (Some(a), Some(b), None),
+            | Or(a, b)
+            | Least(a, b)
+            | Largest(a, b)
+            | Equal(a, b)
+            | Apart(a, b) => (Some(a), Some(b), None),
             Select(a, b, c) => (Some(a), Some(b), Some(c)),
             _ => (None, None, None),
         };
         [a, b, c].into_iter().flatten()
     }
 }
+
+/// How far back it is looked for what a number cannot be.
+const LAST_OPERATIONS: u32 = 4;
 
 /// A question about a mask, and what was answered.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -231,6 +247,20 @@ impl Tape {
             _ => self.intern(op(a, b), value),
         }
     }
+    /// Whether a number is never −0, as far as its last operations tell.
+    fn is_never_minus_zero(&self, node: Node, depth: u32) -> bool {
+        let never = |node: Node| depth > 0 && self.is_never_minus_zero(node, depth - 1);
+        match self.ops[node as usize] {
+            Op::Constant(bits) => bits != (-0.0_f64).to_bits(),
+            Op::Call(Function::Abs, _) => true,
+            // A sum is −0 only where both are, a difference where −0 − 0 is.
+            Op::Add(a, b) => never(a) || never(b),
+            Op::Sub(a, _) => never(a),
+            Op::Mul(a, b) => a == b,
+            Op::Select(_, a, b) => never(a) && never(b),
+            _ => false,
+        }
+    }
     fn commuting(&mut self, op: fn(Node, Node) -> Op, a: Node, b: Node, value: f64) -> Node {
         self.binary(op, a.min(b), a.max(b), value)
     }
@@ -242,6 +272,12 @@ impl Tape {
         }
         if is_nothing(self.constant(a)) {
             return b;
+        }
+        for (zero, other) in [(a, b), (b, a)] {
+            if self.constant(zero) == Some(0.0) && self.is_never_minus_zero(other, LAST_OPERATIONS)
+            {
+                return other;
+            }
         }
         match (self.negated(a), self.negated(b)) {
             (_, Some(b)) => self.binary(Op::Sub, a, b, value),
@@ -285,15 +321,18 @@ impl Tape {
             _ => self.commuting(Op::Mul, a, b, value),
         }
     }
-    /// 2ⁿ·(x·c) = x·(2ⁿ·c), which is exact: of a constant product, one multiplication is enough.
+    /// 2ⁿ·(x·c) = x·(2ⁿ·c), and c·(x·2ⁿ) likewise, which is exact: one multiplication is enough.
     fn scaled(&mut self, scale: Node, product: Node) -> Option<Node> {
-        let scale = self.constant(scale).filter(|&scale| is_power_of_two(scale))?;
+        let scale = self.constant(scale)?;
         let Op::Mul(a, b) = self.ops[product as usize] else { return None };
         let (constant, x) = match (self.constant(a), self.constant(b)) {
             (Some(constant), None) => (constant, b),
             (None, Some(constant)) => (constant, a),
             _ => return None,
         };
+        if !is_power_of_two(scale) && !is_power_of_two(constant) {
+            return None;
+        }
         let constant = constant * scale;
         if !constant.is_normal() {
             return None;
@@ -360,11 +399,27 @@ impl Tape {
     fn compare(&mut self, op: fn(Node, Node) -> Op, a: Node, b: Node, holds: bool) -> Node {
         match (self.constant(a), self.constant(b)) {
             (Some(_), Some(_)) => self.truth(holds),
+            // Nothing is beyond the infinite.
+            (Some(f64::INFINITY), _) | (_, Some(f64::NEG_INFINITY))
+                if matches!(op(a, b), Op::Less(..)) =>
+            {
+                self.truth(false)
+            }
             _ => self.mask(op(a, b), holds),
         }
     }
     fn holds(&self, mask: Node) -> bool {
         self.value(mask) != 0.0
+    }
+    /// Whether masks ask for a number that is above one constant and below another that is less.
+    fn is_nowhere(&self, above: Node, below: Node) -> bool {
+        let sides = |mask: Node| match self.ops[mask as usize] {
+            Op::Less(a, b) | Op::LessEqual(a, b) => Some((a, b)),
+            _ => None,
+        };
+        let (Some((low, x)), Some((y, high))) = (sides(above), sides(below)) else { return false };
+        let limits = self.constant(low).zip(self.constant(high));
+        x == y && limits.is_some_and(|(low, high)| low > high)
     }
     fn both(&mut self, a: Node, b: Node) -> Node {
         match (self.settled(a), self.settled(b)) {
@@ -372,6 +427,7 @@ impl Tape {
             (Some(true), _) => b,
             (_, Some(true)) => a,
             _ if a == b => a,
+            _ if self.is_nowhere(a, b) || self.is_nowhere(b, a) => self.truth(false),
             _ => {
                 let holds = self.holds(a) && self.holds(b);
                 self.mask(Op::And(a.min(b), a.max(b)), holds)
@@ -751,7 +807,32 @@ pub(crate) fn allow(more: usize) {
 
 /// Ends the tape: all nodes.
 pub(crate) fn end() -> Vec<Op> {
-    with(|tape| std::mem::take(tape).ops)
+    let mut ops = with(|tape| std::mem::take(tape).ops);
+    shorten(&mut ops);
+    ops
+}
+
+/// Puts one operation for two where a processor has one that gives the same bits.
+fn shorten(ops: &mut [Op]) {
+    for node in 0..ops.len() {
+        let at = |node: Node| ops[node as usize];
+        ops[node] = match ops[node] {
+            Op::Select(mask, yes, no) => match at(mask) {
+                Op::Less(a, b) if (yes, no) == (a, b) => Op::Least(a, b),
+                Op::Less(a, b) if (yes, no) == (b, a) => Op::Largest(b, a),
+                _ => continue,
+            },
+            Op::And(one, other) => match (at(one), at(other)) {
+                (Op::LessEqual(a, b), Op::LessEqual(c, d)) if (a, b) == (d, c) => Op::Equal(a, b),
+                _ => continue,
+            },
+            Op::Or(one, other) => match (at(one), at(other)) {
+                (Op::Less(a, b), Op::Less(c, d)) if (a, b) == (d, c) => Op::Apart(a, b),
+                _ => continue,
+            },
+            _ => continue,
+        };
+    }
 }
 
 /// What computes once: a time and a step number to compute with come from whoever explores.

@@ -64,8 +64,13 @@ pub struct Alike {
 }
 
 impl AlikeSource {
-    /// Writes the code of a circuit.
-    pub fn of(plan: &Plan, registry: &Registry, start: &State<f64>) -> Result<Self, Vec<Obstacle>> {
+    /// Writes the code of a circuit in which at least so many units are done at a time, on average.
+    pub fn of(
+        plan: &Plan,
+        registry: &Registry,
+        start: &State<f64>,
+        least: f64,
+    ) -> Result<Self, Vec<Obstacle>> {
         let lanes = if Eight::all().is_empty() { 4 } else { 8 };
         let apart = Apart::of(plan, registry, start)?;
         let layout = apart.layout;
@@ -73,6 +78,10 @@ impl AlikeSource {
         let of_kinds: Vec<Use> = apart.kinds.iter().map(Use::of).collect();
         let mut classes = classes(&apart, &of_kinds, numbers);
         let order = put_in_order(&mut classes, &apart, &of_kinds, numbers);
+        let bundles: usize = classes.iter().map(|class| class.members.len().div_ceil(lanes)).sum();
+        if (apart.members.len() as f64) < least * bundles as f64 {
+            return Err(vec![Obstacle { component: None, why: "few components are alike" }]);
+        }
 
         // Constants in which the units of a class agree become part of its code.
         let mut programs = Vec::with_capacity(classes.len());
@@ -111,7 +120,6 @@ impl AlikeSource {
         let mut writer = Writer { lanes, code: start_of(lanes), table: Vec::new(), statements: 0 };
         // Where the records of each class begin, and how many there are; then the copies.
         writer.table = vec![0; 2 * classes.len() + 2];
-        let mut bundles = 0;
         for (at, ((class, program), own)) in classes.iter().zip(&programs).zip(&uses).enumerate() {
             let every = |k: u32, is: &dyn Fn(u32) -> bool| {
                 class.members.iter().all(|&m| is(apart.members[m as usize].slots[k as usize]))
@@ -144,7 +152,6 @@ impl AlikeSource {
                 record.extend(bundle.at.iter().map(|&place| u64::from(place)));
                 records.push(record);
             }
-            bundles += records.len();
             writer.table[2 * at] = writer.table.len() as u64;
             writer.table[2 * at + 1] = records.len() as u64;
             writer.table.extend(records.into_iter().flatten());
@@ -268,6 +275,7 @@ impl Writer {
             times,
             ticks,
             seen: &[],
+            row: None,
             among: Some(among),
         };
         let text = text::write(program, &style);

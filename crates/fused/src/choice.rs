@@ -121,6 +121,19 @@ impl Stepper for OwnCode {
             Self::Alike(code) => code.advance(plan, state, tally, steps),
         }
     }
+    fn advance_to_row(
+        &mut self,
+        plan: &Plan,
+        state: (&mut State<f64>, bool),
+        tally: &mut Tally,
+        steps: u64,
+        row: &mut [f64],
+    ) -> bool {
+        match self {
+            Self::Whole(code) => code.advance_to_row(plan, state, tally, steps, row),
+            Self::Alike(code) => code.advance_to_row(plan, state, tally, steps, row),
+        }
+    }
     fn end(&mut self, plan: &Plan, tally: &mut Tally) {
         match self {
             Self::Whole(code) => code.end(plan, tally),
@@ -129,50 +142,81 @@ impl Stepper for OwnCode {
     }
 }
 
-/// The code of a run of so many steps, or why it has none. With `anyway` it need not pay.
-pub fn for_run(
+/// What code spares a run, s; everything where it is wanted anyway.
+struct Gain(f64);
+
+impl Gain {
+    fn of(components: usize, steps: u64, anyway: bool) -> Self {
+        match anyway {
+            true => Self(f64::INFINITY),
+            false => Self(steps as f64 * components as f64 * PER_COMPONENT * SPARED),
+        }
+    }
+    fn pays(&self, cost: f64) -> bool {
+        self.0 >= cost
+    }
+    /// Whether it pays to compile a text, for so long a time; nothing where it was compiled before.
+    fn pays_for(&self, code: &str, compiling: f64) -> bool {
+        self.pays(COMPILER_STARTS + compiling) || compiler::kept(code).is_some()
+    }
+}
+
+/// The code of a run of so many steps in which units that are alike are stepped side by side; `None`
+/// where few are. With `anyway` it need not pay.
+pub fn alike_for_run(
     plan: &Plan,
     registry: &Registry,
     start: &State<f64>,
     steps: u64,
     anyway: bool,
-) -> Result<OwnCode, WhyNot> {
+) -> Result<Option<Alike>, WhyNot> {
     let components = plan.component_count();
-    let gain = steps as f64 * components as f64 * PER_COMPONENT * SPARED;
-    if !anyway && gain < LEAST_GAIN {
+    let gain = Gain::of(components, steps, anyway);
+    if !gain.pays(LEAST_GAIN) {
         return Err(WhyNot::DoesNotPay);
     }
-    let pays = |code: &str, per_statement: f64, statements: usize| {
-        let cost = COMPILER_STARTS + per_statement * statements as f64;
-        anyway || gain >= cost || compiler::kept(code).is_some()
-    };
-    let pays_to_follow = |each: f64| anyway || gain >= components as f64 * each;
-    if components >= MANY
-        && pays_to_follow(FOLLOWING_KINDS)
-        && let Ok(source) = AlikeSource::of(plan, registry, start)
-        && source.at_a_time() >= AT_A_TIME
-        && source.statements <= MOST_STATEMENTS
-    {
-        if !pays(&source.code, PER_STATEMENT_IN_LANES, source.statements) {
-            return Err(WhyNot::DoesNotPay);
-        }
-        let code = source.compile().map_err(WhyNot::NotCompiled)?;
+    if components < MANY || !gain.pays(components as f64 * FOLLOWING_KINDS) {
+        return Ok(None);
+    }
+    let Ok(source) = AlikeSource::of(plan, registry, start, AT_A_TIME) else { return Ok(None) };
+    if source.statements > MOST_STATEMENTS {
+        return Ok(None);
+    }
+    if !gain.pays_for(&source.code, PER_STATEMENT_IN_LANES * source.statements as f64) {
+        return Err(WhyNot::DoesNotPay);
+    }
+    source.compile().map(Some).map_err(WhyNot::NotCompiled)
+}
+
+/// The code of a run of so many steps that records `variables`, or why it has none. With `anyway` it
+/// need not pay.
+pub fn for_run(
+    plan: &Plan,
+    registry: &Registry,
+    start: &State<f64>,
+    variables: &[Variable],
+    steps: u64,
+    anyway: bool,
+) -> Result<OwnCode, WhyNot> {
+    if let Some(code) = alike_for_run(plan, registry, start, steps, anyway)? {
         return Ok(OwnCode::Alike(Box::new(code)));
     }
+    let components = plan.component_count();
+    let gain = Gain::of(components, steps, anyway);
     if components * LEAST_STATEMENTS > MOST_STATEMENTS {
         return Err(WhyNot::TooLong(components * LEAST_STATEMENTS));
     }
-    if !pays_to_follow(FOLLOWING) {
+    if !gain.pays(components as f64 * FOLLOWING) {
         return Err(WhyNot::DoesNotPay);
     }
-    let source = Source::of(plan, registry, start, true).map_err(WhyNot::NotFollowed)?;
+    let source = Source::of(plan, registry, start, variables, true).map_err(WhyNot::NotFollowed)?;
     if source.statements > MOST_STATEMENTS {
         return Err(WhyNot::TooLong(source.statements));
     }
     if !anyway && 2 * source.left_to_engine().len() > components {
         return Err(WhyNot::MostlyEngine);
     }
-    if !pays(&source.code, PER_STATEMENT, source.statements) {
+    if !gain.pays_for(&source.code, PER_STATEMENT * source.statements as f64) {
         return Err(WhyNot::DoesNotPay);
     }
     let code = source.compile().map_err(WhyNot::NotCompiled)?;

@@ -16,10 +16,12 @@ use std::time::{Duration, Instant};
 /// are called as they are and not replaced by what the compiler thinks equal.
 pub const FLAGS: &[&str] = &[
     "-std=gnu11",
-    "-O2",
+    "-O3",
     "-march=native",
-    // What is written in order for processors of the day is not put in order for one of them.
+    // What is written in order for processors of the day is not put in order for one of them, nor in
+    // another order at all.
     "-mtune=generic",
+    "-fno-schedule-insns2",
     "-ffp-contract=off",
     "-fno-math-errno",
     "-fno-trapping-math",

@@ -1,6 +1,7 @@
 //! Sources for those who embed a circuit elsewhere: a state, a step, names of inputs and outputs, and
 //! a small program that runs it. They need no library but that of the language.
 
+use crate::frame::IN_ANY_C;
 use crate::text::{self, Language, Style, Text, letter, literal};
 use fluxline_core::circuit::Registry;
 use fluxline_core::plan::Plan;
@@ -82,7 +83,8 @@ impl Export<'_> {
             Part::Scatter(_) => Some("what each of them gets".to_owned()),
             Part::Figure(_) => None,
         };
-        let style = Style { language, comment: &comment, times, ticks, seen: &[], among: None };
+        let style =
+            Style { language, comment: &comment, times, ticks, seen: &[], row: None, among: None };
         let text = text::write(&program, &style);
         let mut samples = vec![0];
         while samples.last().is_some_and(|&last| last < self.steps) {
@@ -196,7 +198,7 @@ double {name}_get(const {name} *model, unsigned output);
         let mut source = format!(
             "{about}// Compile with -ffp-contract=off for the bits of Fluxline, and with -fno-builtin: for AVX-512, GCC 12\n\
              // copies tables of constants wrongly.\n\
-             #include \"{name}.h\"\n#include <math.h>\n#include <string.h>\n\n"
+             #include \"{name}.h\"\n#include <math.h>\n#include <string.h>\n\n{IN_ANY_C}\n"
         );
         for (array, values) in ['B', 'S', 'X', 'V'].into_iter().zip(&start) {
             let _ = writeln!(

@@ -61,6 +61,33 @@ static void stop(struct faults *faults, unsigned component, count tick, count la
 }
 ";
 
+/// Of a single run: operations that a processor has and a compiler does not find, because they would
+/// not be those of its language for what is not a number.
+pub(crate) const SINGLE: &str = "
+#if defined(__GNUC__) && defined(__AVX512F__)
+static inline double least(double a, double b) {
+    double x;
+    __asm__(\"vminsd %2, %1, %0\" : \"=v\"(x) : \"v\"(a), \"vm\"(b));
+    return x;
+}
+static inline double largest(double a, double b) {
+    double x;
+    __asm__(\"vmaxsd %2, %1, %0\" : \"=v\"(x) : \"v\"(a), \"vm\"(b));
+    return x;
+}
+#define LEAST(a, b) least(a, b)
+#define LARGEST(a, b) largest(a, b)
+#define APART(a, b) __builtin_islessgreater(a, b)
+#else
+";
+
+/// The same in any C.
+pub(crate) const IN_ANY_C: &str = "\
+#define LEAST(a, b) ((a) < (b) ? (a) : (b))
+#define LARGEST(a, b) ((a) > (b) ? (a) : (b))
+#define APART(a, b) ((a) < (b) || (a) > (b))
+";
+
 /// Numbers and masks of several lanes: in registers of AVX-512 or AVX2 where they fit, else in what
 /// the compiler makes of vectors.
 pub(crate) const MACROS: &str = "
@@ -73,6 +100,10 @@ typedef __mmask8 mask;
 #define ALL(x) _mm512_set1_pd(x)
 #define LESS(a, b) _mm512_cmp_pd_mask(a, b, _CMP_LT_OQ)
 #define NOT_ABOVE(a, b) _mm512_cmp_pd_mask(a, b, _CMP_LE_OQ)
+#define EQUAL(a, b) _mm512_cmp_pd_mask(a, b, _CMP_EQ_OQ)
+#define APART(a, b) _mm512_cmp_pd_mask(a, b, _CMP_NEQ_OQ)
+#define LEAST(a, b) _mm512_min_pd(a, b)
+#define LARGEST(a, b) _mm512_max_pd(a, b)
 #define BOTH(a, b) ((mask)((a) & (b)))
 #define EITHER(a, b) ((mask)((a) | (b)))
 #define NOT(a) ((mask)~(a))
@@ -94,6 +125,10 @@ typedef __m256d mask;
 #define ALL(x) _mm256_set1_pd(x)
 #define LESS(a, b) _mm256_cmp_pd(a, b, _CMP_LT_OQ)
 #define NOT_ABOVE(a, b) _mm256_cmp_pd(a, b, _CMP_LE_OQ)
+#define EQUAL(a, b) _mm256_cmp_pd(a, b, _CMP_EQ_OQ)
+#define APART(a, b) _mm256_cmp_pd(a, b, _CMP_NEQ_OQ)
+#define LEAST(a, b) _mm256_min_pd(a, b)
+#define LARGEST(a, b) _mm256_max_pd(a, b)
 #define BOTH(a, b) _mm256_and_pd(a, b)
 #define EITHER(a, b) _mm256_or_pd(a, b)
 #define EVERY _mm256_castsi256_pd(_mm256_set1_epi64x(-1))
@@ -115,6 +150,10 @@ typedef long long mask __attribute__((vector_size(8 * LANES)));
 #define ALL(x) (((numbers){0} + 1.0) * (x))
 #define LESS(a, b) ((mask)((a) < (b)))
 #define NOT_ABOVE(a, b) ((mask)((a) <= (b)))
+#define EQUAL(a, b) ((mask)((a) == (b)))
+#define APART(a, b) EITHER(LESS(a, b), LESS(b, a))
+#define LEAST(a, b) CHOOSE(LESS(a, b), a, b)
+#define LARGEST(a, b) CHOOSE(LESS(b, a), a, b)
 #define BOTH(a, b) ((a) & (b))
 #define EITHER(a, b) ((a) | (b))
 #define NOT(a) (~(a))
@@ -157,6 +196,8 @@ pub(crate) fn frame(
     let mut code = format!("{HEAD}{REPORTS}");
     if lanes > 1 {
         let _ = write!(code, "#define LANES {lanes}\n{MACROS}{SIDE_BY_SIDE}");
+    } else {
+        let _ = write!(code, "{SINGLE}{IN_ANY_C}#endif\n");
     }
     let _ = write!(
         code,
@@ -168,10 +209,10 @@ void fluxline_prepare(const double *B, const double *S, const double *X, const d
 void fluxline_steps(double *{alone}B, double *{alone}S, double *{alone}X, const double *{alone}V,
                     double *{alone}F, const double *{alone}P, const double *{alone}K,
                     double *{alone}W, struct clock *clock, struct faults *faults, count steps,
-                    void (*engine)(void *, unsigned, double, count), void *context) {{
+                    count whole, void (*engine)(void *, unsigned, double, count), void *context) {{
     double time = clock->time;
     count step = clock->step;
-    for (count left = steps; left > 0; left--) {{
+{}    for (count left = steps; left > 0; left--) {{
         const count tick = step + clock->rest + 1;
         const double begin = {begin};
         const double end = {end};
@@ -179,13 +220,15 @@ void fluxline_steps(double *{alone}B, double *{alone}S, double *{alone}X, const 
         step += 1;
         time = end;
     }}
-    clock->time = time;
+{}    clock->time = time;
     clock->step = step;
 }}
 ",
         text.prepare,
+        text.around[0],
         text.step,
-        seen * lanes
+        seen * lanes,
+        text.around[1],
     );
     code
 }

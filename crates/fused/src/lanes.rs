@@ -12,7 +12,7 @@ use fluxline_core::circuit::Registry;
 use fluxline_core::lanes::are_alike;
 use fluxline_core::number::Lanes;
 use fluxline_core::plan::Plan;
-use fluxline_core::program::{Obstacle, Unit, Wanted, constants, program};
+use fluxline_core::program::{Known, Layout, Obstacle, Unit, Wanted, constants, get, program_from};
 use fluxline_core::state::State;
 use fluxline_core::trace::Width;
 use fluxline_core::variables::Slot;
@@ -36,6 +36,8 @@ pub struct LaneSource {
     lanes: usize,
     /// Numbers that are handed out after every step.
     seen: usize,
+    /// Numbers that stay what they are at the start, alike in all variants: part of the code.
+    known: Known,
 }
 
 /// Variants of a circuit in compiled code.
@@ -47,6 +49,7 @@ pub struct LaneCode {
     parameters: Vec<u32>,
     /// Whether a constant is loaded.
     is_loaded: Vec<bool>,
+    known: Known,
 }
 
 impl LaneSource {
@@ -76,7 +79,15 @@ impl LaneSource {
         }
         let wanted = Wanted { watch: false, width: Width::Lanes, with_engine: false, paths: PATHS };
         let is_different = |index: u32| differs.get(index as usize) == Some(&true);
-        let program = program(&plan, registry, &plan.initial, wanted, &is_different)?;
+        let layout = Layout::of(&plan.initial);
+        let alike = others.iter().filter(|other| are_alike(&plan, other, registry));
+        let starts: Vec<&State<f64>> = alike.map(|other| &other.initial).collect();
+        let start = &plan.initial;
+        let bits = |state: &State<f64>, slot: u32| get(state, layout, slot).to_bits();
+        let is_common =
+            |slot: u32| starts.iter().all(|other| bits(other, slot) == bits(start, slot));
+        let (program, known) =
+            program_from(&plan, registry, start, wanted, &is_different, &is_common)?;
         let (times, ticks) = moments(&program.moments);
         let comment = |_: &Unit| None;
         let seen: Option<Vec<u32>> =
@@ -89,6 +100,7 @@ impl LaneSource {
             times,
             ticks,
             seen: &seen,
+            row: None,
             among: None,
         };
         let text = text::write(&program, &style);
@@ -103,6 +115,7 @@ impl LaneSource {
             parameters: program.parameters,
             lanes,
             seen: seen.len(),
+            known,
         })
     }
 
@@ -115,8 +128,8 @@ impl LaneSource {
         for &index in &self.parameters {
             is_loaded[index as usize] = true;
         }
-        let Self { plan, constants, parameters, .. } = self;
-        Ok(LaneCode { plan, code, made, constants, parameters, is_loaded })
+        let Self { plan, constants, parameters, known, .. } = self;
+        Ok(LaneCode { plan, code, made, constants, parameters, is_loaded, known })
     }
 }
 
@@ -131,11 +144,12 @@ impl LaneCode {
         self.code.lanes()
     }
 
-    /// Variants in the lanes of the code; `None` when one of them differs from it in more than what
-    /// is loaded.
+    /// Variants in the lanes of the code, each with where it begins; `None` when one of them differs
+    /// from it in more than what is loaded.
     pub fn run<const N: usize>(
         &self,
         plans: &[&Plan; N],
+        starts: &[&State<f64>; N],
         registry: &Registry,
     ) -> Option<LaneRun<'_, N>> {
         if self.lanes() != N {
@@ -144,6 +158,11 @@ impl LaneCode {
         let mut parameters = vec![0.0; self.parameters.len() * N];
         for (lane, plan) in plans.iter().enumerate() {
             if !are_alike(&self.plan, plan, registry) {
+                return None;
+            }
+            let (start, layout) = (starts[lane], Layout::of(&plan.initial));
+            let is_so = |&(slot, bits): &(u32, u64)| get(start, layout, slot).to_bits() == bits;
+            if !self.known.iter().all(is_so) {
                 return None;
             }
             let theirs = constants(plan, registry)?;

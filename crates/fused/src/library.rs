@@ -85,6 +85,7 @@ type Steps = unsafe extern "C" fn(
     *mut RawClock,
     *mut RawFaults,
     u64,
+    u64,
     Engine,
     *mut c_void,
 );
@@ -98,7 +99,7 @@ pub struct Code {
     parameters: usize,
     /// Runs side by side.
     lanes: usize,
-    /// Numbers that are handed out after every step.
+    /// Numbers that are handed out: of lanes after every step, of a single run in a row.
     seen: usize,
     /// Keeps the functions where they are.
     _library: libloading::Library,
@@ -207,16 +208,21 @@ impl Code {
         }
     }
 
-    /// Takes so many steps of a single run. `figures` is as long as the layout says.
+    /// Takes so many steps of a single run. `figures` is as long as the layout says. Of code that
+    /// writes rows, numbers that no step begins with are brought up to date only where the whole state
+    /// `is_wanted`.
     pub(crate) fn advance(
         &self,
         (plan, units, moments): (&Plan, &[Unit], &[Moment]),
-        state: &mut State<f64>,
+        (state, is_wanted): (&mut State<f64>, bool),
         figures: &mut [f64],
         kept: &[f64],
         steps: u64,
+        row: Option<&mut [f64]>,
     ) {
         assert_eq!(self.lanes, 1);
+        assert!(row.as_ref().is_none_or(|row| row.len() == self.seen), "a row of something else");
+        let row = row.map_or(std::ptr::null_mut(), <[f64]>::as_mut_ptr);
         let state: *mut State<f64> = state;
         // SAFETY: the pointer comes from the exclusive borrow that this call holds; the borrow made
         // here ends before the code runs.
@@ -234,10 +240,11 @@ impl Code {
                 figures.as_mut_ptr(),
                 std::ptr::null(),
                 kept.as_ptr(),
-                std::ptr::null_mut(),
+                row,
                 &mut clock,
                 context.faults,
                 steps,
+                u64::from(is_wanted),
                 engine,
                 (&raw mut context).cast(),
             );
@@ -272,6 +279,7 @@ impl Code {
                 &mut clock,
                 &mut faults,
                 steps,
+                1,
                 nobody,
                 std::ptr::null_mut(),
             );

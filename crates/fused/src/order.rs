@@ -33,7 +33,9 @@ const STEPS_AHEAD: usize = 3;
 pub fn latency(op: Op, pace: Pace) -> u32 {
     let cycles = match op {
         Op::Load(_) => 5,
-        Op::Add(..) | Op::Sub(..) | Op::Mul(..) | Op::Less(..) | Op::LessEqual(..) => 4,
+        Op::Add(..) | Op::Sub(..) | Op::Mul(..) => 4,
+        Op::Less(..) | Op::LessEqual(..) | Op::Equal(..) | Op::Apart(..) => 4,
+        Op::Least(..) | Op::Largest(..) => 2,
         Op::Div(..) => 13,
         Op::Call(Function::Sqrt, _) => 21,
         Op::Call(Function::Floor, _) => 8,

@@ -7,10 +7,13 @@ use crate::text::{self, Language, Style};
 use fluxline_core::circuit::Registry;
 use fluxline_core::monitor::{Figures, Tally};
 use fluxline_core::plan::Plan;
-use fluxline_core::program::{Array, Obstacle, Part, Program, Unit, Wanted, get, program};
+use fluxline_core::program::{
+    Known, Layout, Obstacle, Part, Program, Unit, Wanted, get, program_from,
+};
 use fluxline_core::run::{ByEngine, Stepper};
 use fluxline_core::state::State;
-use fluxline_core::trace::{Node, Op, Width};
+use fluxline_core::trace::Width;
+use fluxline_core::variables::Variable;
 
 /// Paths that are written out in each unit; what lies beyond is done by the engine.
 const PATHS: usize = 12;
@@ -26,39 +29,49 @@ pub struct Source {
     /// Statements.
     pub statements: usize,
     watch: bool,
-    /// Numbers that every step sets to what they are at the start, and their bits.
-    settled: Vec<(u32, u64)>,
+    /// Numbers that stay what they are at the start: they are part of the code.
+    known: Known,
+    /// What is written to rows, with signs.
+    row: Vec<(u32, f64)>,
+}
+
+/// Where variables are; nowhere when one is in no array that code sees.
+fn row_of(variables: &[Variable], layout: Layout) -> Vec<(u32, f64)> {
+    let place = |v: &Variable| Some((layout.number_of(v.slot.at)?, v.slot.sign));
+    variables.iter().map(place).collect::<Option<_>>().unwrap_or_default()
 }
 
 /// Why a circuit has no code: what cannot be followed.
 pub type Untraced = Vec<Obstacle>;
 
 impl Source {
-    /// Writes the code of a circuit. `start` tells which paths to expect; with `watch` the figures of
-    /// the verdict are computed, too.
+    /// Writes the code of a circuit, for runs that begin with `start` and record `variables`; with
+    /// `watch` the figures of the verdict are computed, too.
     pub fn of(
         plan: &Plan,
         registry: &Registry,
         start: &State<f64>,
+        variables: &[Variable],
         watch: bool,
     ) -> Result<Self, Untraced> {
         let wanted = Wanted { watch, width: Width::One, with_engine: true, paths: PATHS };
-        let mut program = program(plan, registry, start, wanted, &|_| false)?;
-        let settled = settle(&mut program, start);
+        let (program, known) = program_from(plan, registry, start, wanted, &|_| false, &|_| true)?;
         let (times, ticks) = moments(&program.moments);
         let comment = |_: &Unit| None;
+        let row = row_of(variables, program.layout);
         let style = Style {
             language: Language::C,
             comment: &comment,
             times,
             ticks,
             seen: &[],
+            row: Some(&row),
             among: None,
         };
         let text = text::write(&program, &style);
         let calls_engine = program.units.iter().any(|unit| !unit.tree.is_closed());
         let code = frame(plan, &text, (1, 0), calls_engine);
-        Ok(Self { program, code, kept: text.kept, statements: text.statements, watch, settled })
+        Ok(Self { program, code, kept: text.kept, statements: text.statements, watch, known, row })
     }
 
     /// Components, of those in all, that are left to the engine altogether.
@@ -77,10 +90,10 @@ impl Source {
     /// Compiles it, or finds what it became before.
     pub fn compile(self) -> Result<Fused, NotCompiled> {
         let made = compiler::make(&self.code)?;
-        let code = Code::open(&made, self.program.layout, self.kept, 0, (1, 0))?;
+        let code = Code::open(&made, self.program.layout, self.kept, 0, (1, self.row.len()))?;
         let kept = vec![0.0; code.kept()];
         let figures = vec![0.0; self.program.layout.figures as usize];
-        Ok(Fused { source: self, code, made, kept, figures, by_engine: false })
+        Ok(Fused { source: self, code, made, kept, figures, by_engine: false, has_row: false })
     }
 }
 
@@ -94,25 +107,8 @@ pub struct Fused {
     figures: Vec<f64>,
     /// The run begins with another state than the code was written for.
     by_engine: bool,
-}
-
-/// Takes numbers that every step sets to what they are at the start as those that nobody changes.
-fn settle(program: &mut Program, start: &State<f64>) -> Vec<(u32, u64)> {
-    let mut settled = Vec::new();
-    for node in 0..program.ops.len() {
-        let Op::Load(slot) = program.ops[node] else { continue };
-        if program.layout.place(slot).0 == Array::Figures {
-            continue;
-        }
-        if let Some(end) = program.finals.get_mut(slot as usize)
-            && let Op::Constant(bits) = program.ops[*end as usize]
-            && get(start, program.layout, slot).to_bits() == bits
-        {
-            *end = node as Node;
-            settled.push((slot, bits));
-        }
-    }
-    settled
+    /// The rows of the code are those that are wanted.
+    has_row: bool,
 }
 
 impl Fused {
@@ -124,6 +120,18 @@ impl Fused {
     /// What it was compiled from.
     pub fn source(&self) -> &Source {
         &self.source
+    }
+
+    fn steps(
+        &mut self,
+        plan: &Plan,
+        state: (&mut State<f64>, bool),
+        steps: u64,
+        row: Option<&mut [f64]>,
+    ) {
+        let Source { program, .. } = &self.source;
+        let whole = (plan, &program.units[..], &program.moments[..]);
+        self.code.advance(whole, state, &mut self.figures, &self.kept, steps, row);
     }
 
     /// Names of the components that the engine steps, each once.
@@ -147,7 +155,7 @@ impl Stepper for Fused {
         assert_eq!(tally.enabled, self.source.watch, "code for another kind of run");
         let layout = self.source.program.layout;
         let is_so = |&(slot, bits): &(u32, u64)| get(state, layout, slot).to_bits() == bits;
-        self.by_engine = !self.source.settled.iter().all(is_so);
+        self.by_engine = !self.source.known.iter().all(is_so);
         if self.by_engine {
             return;
         }
@@ -162,13 +170,32 @@ impl Stepper for Fused {
         }
     }
 
+    fn look_at(&mut self, variables: &[Variable]) {
+        let Source { program, row, .. } = &self.source;
+        self.has_row = !row.is_empty() && row_of(variables, program.layout) == *row;
+    }
+
     fn advance(&mut self, plan: &Plan, state: &mut State<f64>, tally: &mut Tally, steps: u64) {
         if self.by_engine {
             return ByEngine.advance(plan, state, tally, steps);
         }
-        let Source { program, .. } = &self.source;
-        let whole = (plan, &program.units[..], &program.moments[..]);
-        self.code.advance(whole, state, &mut self.figures, &self.kept, steps);
+        self.steps(plan, (state, true), steps, None);
+    }
+
+    fn advance_to_row(
+        &mut self,
+        plan: &Plan,
+        (state, is_wanted): (&mut State<f64>, bool),
+        tally: &mut Tally,
+        steps: u64,
+        row: &mut [f64],
+    ) -> bool {
+        if self.by_engine || !self.has_row {
+            self.advance(plan, state, tally, steps);
+            return false;
+        }
+        self.steps(plan, (state, is_wanted), steps, Some(row));
+        true
     }
 
     fn end(&mut self, plan: &Plan, tally: &mut Tally) {

@@ -11,7 +11,7 @@ use crate::order::{Pace, Queue, latency, urgency};
 use fluxline_core::guard::Guards;
 use fluxline_core::program::{Array, End, Event, Layout, Part, Program, Unit};
 use fluxline_core::trace::{Function, Node, Op, Tree};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt::Write;
 
 /// Statements of a block that count as written on the way through: not both sides, nor what is rare.
@@ -48,6 +48,8 @@ pub struct Text {
     pub prepare: String,
     /// The step, as the body of a loop.
     pub step: String,
+    /// Before the loop and after it: numbers of the state that are held in locals meanwhile.
+    pub around: [String; 2],
     /// Numbers in `K`.
     pub kept: usize,
     /// Statements in all: what a compiler's time goes with.
@@ -66,6 +68,10 @@ pub struct Style<'a> {
     pub ticks: Vec<String>,
     /// Numbers of the state that code for lanes hands out after every step, into `W`.
     pub seen: &'a [u32],
+    /// Numbers of the state, with their signs, that code for a single run writes to the row `W` after
+    /// the last step, where there is one. The rest of the state is brought up to date where `whole`
+    /// asks for it.
+    pub row: Option<&'a [(u32, f64)]>,
     /// The program is that of one unit among others.
     pub among: Option<Among<'a>>,
 }
@@ -89,8 +95,11 @@ pub fn write(program: &Program, style: &Style<'_>) -> Text {
     writer.prepare();
     let prepare = std::mem::take(&mut writer.out);
     writer.emitted.fill(false);
+    writer.hold();
     writer.step();
-    Text { prepare, step: writer.out, kept: writer.kept.len(), statements: writer.statements }
+    let around = writer.around();
+    let (kept, statements) = (writer.kept.len(), writer.statements);
+    Text { prepare, step: writer.out, around, kept, statements }
 }
 
 struct Writer<'a> {
@@ -107,6 +116,8 @@ struct Writer<'a> {
     shared: Vec<bool>,
     /// Slots that a step begins with.
     loaded: Vec<bool>,
+    /// Slots that are held in locals from step to step.
+    held: BTreeSet<u32>,
     /// Choices of which one side is computed only where it is taken.
     blocks: Blocks,
     /// How urgent each node is.
@@ -123,7 +134,14 @@ struct Writer<'a> {
 fn is_mask(op: Op) -> bool {
     matches!(
         op,
-        Op::Truth(_) | Op::Less(..) | Op::LessEqual(..) | Op::And(..) | Op::Or(..) | Op::Not(_)
+        Op::Truth(_)
+            | Op::Less(..)
+            | Op::LessEqual(..)
+            | Op::Equal(..)
+            | Op::Apart(..)
+            | Op::And(..)
+            | Op::Or(..)
+            | Op::Not(_)
     )
 }
 
@@ -184,6 +202,7 @@ impl<'a> Writer<'a> {
             kept: HashMap::new(),
             shared,
             loaded: vec![false; slots],
+            held: BTreeSet::new(),
             blocks: Blocks::default(),
             urgency: urgency(program, pace),
             pace,
@@ -256,6 +275,7 @@ impl<'a> Writer<'a> {
             }
         }
         roots.extend(self.seen());
+        roots.extend(self.row().iter().map(|&(node, _)| node));
         while let Some(node) = roots.pop() {
             if std::mem::replace(&mut self.used[node as usize], true) {
                 continue;
@@ -283,6 +303,12 @@ impl<'a> Writer<'a> {
     /// What is handed out after every step.
     fn seen(&self) -> Vec<Node> {
         self.style.seen.iter().map(|&slot| self.program.finals[slot as usize]).collect()
+    }
+
+    /// What is written to a row, with its sign.
+    fn row(&self) -> Vec<(Node, f64)> {
+        let row = self.style.row.unwrap_or_default().iter();
+        row.map(|&(slot, sign)| (self.program.finals[slot as usize], sign)).collect()
     }
 
     /// What the last step alone wants does not count: it is computed where it is wanted.
@@ -342,7 +368,37 @@ impl<'a> Writer<'a> {
     }
 
     fn place(&self, slot: u32) -> String {
-        place(self.style.language, self.program.layout, slot)
+        match self.held.contains(&slot) {
+            true => self.local(slot),
+            false => place(self.style.language, self.program.layout, slot),
+        }
+    }
+
+    fn local(&self, slot: u32) -> String {
+        let (array, at) = self.program.layout.place(slot);
+        format!("{}{at}", letter(array).to_ascii_lowercase())
+    }
+
+    /// Holds numbers that go from step to step in locals, which a compiler keeps in registers where it
+    /// can: the way through memory is part of the chain that a step waits for.
+    fn hold(&mut self) {
+        let is_closed = self.program.units.iter().all(|unit| unit.tree.is_closed());
+        if self.style.row.is_some() && is_closed {
+            let [always, _] = self.changed();
+            self.held = always.into_iter().map(|(slot, _)| slot).collect();
+        }
+    }
+
+    /// Declares what is held, and brings it back.
+    fn around(&self) -> [String; 2] {
+        let place = |slot: u32| place(self.style.language, self.program.layout, slot);
+        let mut around = [String::new(), String::new()];
+        for &slot in &self.held {
+            let (local, place) = (self.local(slot), place(slot));
+            let _ = writeln!(around[0], "    double {local} = {place};");
+            let _ = writeln!(around[1], "    {place} = {local};");
+        }
+        around
     }
 
     fn expression(&self, node: Node) -> String {
@@ -407,6 +463,23 @@ impl<'a> Writer<'a> {
                 format!("CHOOSE({}, {}, {})", n(mask), n(yes), n(no))
             }
             Op::Select(mask, yes, no) => format!("{} ? {} : {}", n(mask), n(yes), n(no)),
+            Op::Least(a, b) if rust => {
+                let (a, b) = (n(a), n(b));
+                format!("if {a} < {b} {{ {a} }} else {{ {b} }}")
+            }
+            Op::Largest(a, b) if rust => {
+                let (a, b) = (n(a), n(b));
+                format!("if {a} > {b} {{ {a} }} else {{ {b} }}")
+            }
+            Op::Least(a, b) => format!("LEAST({}, {})", n(a), n(b)),
+            Op::Largest(a, b) => format!("LARGEST({}, {})", n(a), n(b)),
+            Op::Equal(a, b) if lanes => format!("EQUAL({}, {})", n(a), n(b)),
+            Op::Apart(a, b) if rust => {
+                let (a, b) = (n(a), n(b));
+                format!("({a} < {b}) | ({a} > {b})")
+            }
+            Op::Equal(a, b) => format!("{} == {}", n(a), n(b)),
+            Op::Apart(a, b) => format!("APART({}, {})", n(a), n(b)),
             Op::Less(a, b) if lanes => format!("LESS({}, {})", n(a), n(b)),
             Op::LessEqual(a, b) if lanes => format!("NOT_ABOVE({}, {})", n(a), n(b)),
             Op::And(a, b) if lanes => format!("BOTH({}, {})", n(a), n(b)),
@@ -695,17 +768,34 @@ impl<'a> Writer<'a> {
         let mut ends: Vec<Node> = always.iter().map(|&(_, node)| node).collect();
         ends.extend(&seen);
         self.need_all(&ends);
-        if !at_last.is_empty() {
+        let row = self.row();
+        if !at_last.is_empty() || !row.is_empty() {
             self.line(match self.style.language {
                 Language::Rust => "if left == 1 {",
                 _ => "if (left == 1) {",
             });
             self.open();
-            let ends: Vec<Node> = at_last.iter().map(|&(_, node)| node).collect();
+            let mut ends: Vec<Node> = at_last.iter().map(|&(_, node)| node).collect();
+            ends.extend(row.iter().map(|&(node, _)| node));
             self.need_all(&ends);
+            if !row.is_empty() {
+                self.line("if (W) {");
+                for (at, &(node, sign)) in row.iter().enumerate() {
+                    let minus = if sign < 0.0 { "-" } else { "" };
+                    let text = format!("    W[{at}] = {minus}{};", self.name(node));
+                    self.line(&text);
+                }
+                self.line("}");
+            }
+            if self.style.row.is_some() {
+                self.line("if (whole) {");
+            }
             for &(slot, node) in &at_last {
                 let text = self.store(slot, node);
                 self.line(&text);
+            }
+            if self.style.row.is_some() {
+                self.line("}");
             }
             self.close();
             self.line("}");

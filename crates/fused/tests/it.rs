@@ -66,7 +66,7 @@ fn compare(path: &Path, registry: &Registry, most: u64) -> Result<String, String
     let Some(circuit) = load(path, registry) else { return Ok("cannot be read".into()) };
     let Some(plan) = Plan::of(&circuit, registry).plan else { return Ok("not sound".into()) };
     let begin = Instant::now();
-    let source = match Source::of(&plan, registry, &plan.initial, true) {
+    let source = match Source::of(&plan, registry, &plan.initial, &choose(&plan, &[]).0, true) {
         Ok(source) => source,
         Err(why) => return Ok(format!("no code: {}", why[0].why)),
     };
@@ -212,7 +212,8 @@ fn compare_lanes<const N: usize>(
     }
     let code = source.compile().map_err(|e| e.to_string())?;
     let plans: [&Plan; N] = std::array::from_fn(|lane| &variants[lane % variants.len()]);
-    let mut run = code.run(&plans, registry).ok_or("variants do not fit the code")?;
+    let starts = plans.map(|plan| &plan.initial);
+    let mut run = code.run(&plans, &starts, registry).ok_or("variants do not fit the code")?;
     let steps = circuit.run.steps(circuit.run.step).min(most).max(1);
     let mut state = pack_states(plans.map(|plan| &plan.initial));
     run.begin(&mut state);
@@ -299,7 +300,7 @@ fn fleet(one: &Circuit, count: usize) -> Circuit {
 
 /// Runs a circuit by the engine and by code for units that are alike: how many at a time.
 fn compare_alike(plan: &Plan, registry: &Registry, steps: u64) -> Result<f64, String> {
-    let source = AlikeSource::of(plan, registry, &plan.initial)
+    let source = AlikeSource::of(plan, registry, &plan.initial, 0.0)
         .map_err(|why| format!("no code: {}", why[0].why))?;
     let at_a_time = source.at_a_time();
     let mut code = source.compile().map_err(|e| e.to_string())?;

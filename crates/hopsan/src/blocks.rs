@@ -19,6 +19,11 @@ use fluxline_core::number::{Dual, Mask, Num};
 /// Value beyond which Hopsan's blocks are limited when no limit is given.
 pub const UNLIMITED: f64 = 1.5e300;
 
+/// A limit, or none where it is that of [`UNLIMITED`]: then nothing need be compared.
+pub fn bound(limit: f64) -> f64 {
+    if limit.abs() >= UNLIMITED { limit * f64::INFINITY } else { limit }
+}
+
 /// (b₁·s + b₀)/(a₁·s + a₀) by the bilinear rule, limited; remembers u and y.
 ///
 /// y = [(b₀T + 2b₁)·u + (b₀T − 2b₁)·u₋ − (a₀T − 2a₁)·y₋] / (a₀T + 2a₁)
@@ -300,7 +305,8 @@ fn once_dry<T: Num, const N: usize>(
 pub fn limit<T: Num>(x: T, low: T, high: T) -> T {
     let swapped = high.lt(low);
     let (low, high) = (T::select(swapped, high, low), T::select(swapped, low, high));
-    T::select(x.gt(high), high, T::select(x.lt(low), low, x))
+    let x = T::select(x.lt(low), low, x);
+    T::select(x.gt(high), high, x)
 }
 
 /// Slope of [`limit`]: 1 inside, 10⁻⁹ at and beyond the limits.

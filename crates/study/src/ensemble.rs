@@ -717,8 +717,11 @@ impl<'m> Ensemble<'m> {
         let first = &built[members[0]];
         let member = |lane: usize| &built[members[lane.min(members.len() - 1)]];
         let plans: [&Plan; N] = std::array::from_fn(|lane| &member(lane).plan);
+        let starts: [&State<f64>; N] = std::array::from_fn(|lane| {
+            member(lane).state.as_ref().unwrap_or(&member(lane).plan.initial)
+        });
         let code = self.code.get().and_then(Option::as_ref);
-        let mut own = code.and_then(|code| code.run(&plans, self.model.registry()));
+        let mut own = code.and_then(|code| code.run(&plans, &starts, self.model.registry()));
         let mut lanes = match own {
             Some(_) => None,
             None => match self.pack::<N>(built, members) {
@@ -726,9 +729,6 @@ impl<'m> Ensemble<'m> {
                 None => return false,
             },
         };
-        let starts: [&State<f64>; N] = std::array::from_fn(|lane| {
-            member(lane).state.as_ref().unwrap_or(&member(lane).plan.initial)
-        });
         let mut state = pack_states(starts);
         if let Some(own) = &mut own {
             own.begin(&mut state);

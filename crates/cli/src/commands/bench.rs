@@ -87,13 +87,14 @@ fn measure(session: &Session, args: &Bench, startup: f64) -> Result<Measured, Di
     })?;
     let mut code = match args.fused {
         false => None,
-        true => {
-            Some(for_run(plan, &session.registry, &plan.initial, steps, true).map_err(|why| {
-                let message = format!("the circuit has no code of its own: {why}");
-                Diagnostic::error(Code::NoOwnCode, message)
-                    .help("measure the engine alone, without `--fused`")
-            })?)
-        }
+        true => Some(
+            for_run(plan, &session.registry, &plan.initial, &chosen.variables, steps, true)
+                .map_err(|why| {
+                    let message = format!("the circuit has no code of its own: {why}");
+                    Diagnostic::error(Code::NoOwnCode, message)
+                        .help("measure the engine alone, without `--fused`")
+                })?,
+        ),
     };
     let once = |stepper: &mut dyn FnMut(&mut State<f64>, &mut Recorder) -> Outcome| {
         let mut state = plan.initial.clone();

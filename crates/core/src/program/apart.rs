@@ -138,7 +138,7 @@ fn walk<'a>(
     start: &State<f64>,
     differs: Differs<'a>,
 ) -> Walk<'a> {
-    let mut walk = Walk::new(plan, registry, start, WANTED, differs);
+    let mut walk = Walk::new(plan, registry, start, WANTED, differs, &|_| false);
     walk.moments.push(Moment { rate: 0, sub: 0, of: 1, dt: plan.step });
     walk
 }

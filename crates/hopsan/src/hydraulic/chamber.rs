@@ -83,24 +83,28 @@ impl Chamber {
     #[inline(always)]
     pub fn step<T: Num>(self, io: &mut Step<'_, T>, z: T, displaced: T, leaked: T) -> T {
         let (piston, leakage) = (io.memory(self.waves), io.memory(self.waves + 1));
-        let mut sum = piston + leakage + z * (displaced + leaked) * 2.0;
+        // What comes in at an end: c + 2·Z·q.
+        let twice_z = z * 2.0;
+        let incoming = |wave: T, flow: T| wave + twice_z * flow;
+        let at_piston = incoming(piston, displaced);
+        let at_leakage = incoming(leakage, leaked);
+        let mut sum = at_piston + at_leakage;
         for i in self.bonds() {
-            sum += io.wave(i) + z * io.flow(i) * 2.0;
+            sum += incoming(io.wave(i), io.flow(i));
         }
         let twice_mean = sum * (2.0 / (self.count + 2) as f64);
-        let next = |wave: T, flow: T, floor: bool| {
-            let ideal = twice_mean - wave - z * flow * 2.0;
-            let wave = wave * FILTER + ideal * (1.0 - FILTER);
+        let next = |wave: T, incoming: T, floor: bool| {
+            let wave = wave * FILTER + (twice_mean - incoming) * (1.0 - FILTER);
             if floor { wave.max(T::zero()) } else { wave }
         };
         for i in self.bonds() {
-            let wave = next(io.wave(i), io.flow(i), self.floor == Floor::Everywhere);
-            io.set_wave(i, wave, z);
+            let (wave, floor) = (io.wave(i), self.floor == Floor::Everywhere);
+            io.set_wave(i, next(wave, incoming(wave, io.flow(i)), floor), z);
         }
         let inside = self.floor != Floor::Nowhere;
-        let piston = next(piston, displaced, inside);
+        let piston = next(piston, at_piston, inside);
         io.set_memory(self.waves, piston);
-        io.set_memory(self.waves + 1, next(leakage, leaked, inside));
+        io.set_memory(self.waves + 1, next(leakage, at_leakage, inside));
         piston
     }
 }
@@ -153,11 +157,9 @@ impl<T: Num, const N: usize> Piston<T, N> {
     /// Force of the chambers' waves.
     #[inline(always)]
     pub fn force(&self, waves: [T; N]) -> T {
-        let mut force = T::zero();
-        for (i, wave) in waves.into_iter().enumerate() {
-            force += Self::signed(i, self.areas[i] * wave);
-        }
-        force
+        let forces = waves.into_iter().enumerate();
+        let forces = forces.map(|(i, wave)| Self::signed(i, self.areas[i] * wave));
+        forces.reduce(|sum, force| sum + force).unwrap_or(T::zero())
     }
 
     /// Impedance of the chambers against the piston, with its friction.

@@ -374,7 +374,7 @@ impl<T: Num> Stretches<T> {
     #[inline(always)]
     fn then(self, from: T, to: T, value: impl FnOnce() -> T) -> Self {
         let Self { x, area, open } = self;
-        let here = open & x.ge(from) & x.le(to);
+        let here = open & (x.ge(from) & x.le(to));
         let area = T::where_any(here, || T::select(here, value(), area), || area);
         Self { x, area, open: open & !here }
     }

@@ -165,9 +165,12 @@ fn out_of_ports<T: Num, const PORTS: usize, const EDGES: usize>(
     through: [T; EDGES],
 ) -> [T; PORTS] {
     let mut flows = [T::zero(); PORTS];
-    for ((_, from, to), q) in edges.into_iter().zip(through) {
-        flows[from] -= q;
-        flows[to] += q;
+    let mut is_first = [true; PORTS];
+    for ((_, from, to), flow) in edges.into_iter().zip(through) {
+        flows[from] = if is_first[from] { -flow } else { flows[from] - flow };
+        is_first[from] = false;
+        flows[to] = if is_first[to] { flow } else { flows[to] + flow };
+        is_first[to] = false;
     }
     flows
 }

@@ -1,6 +1,6 @@
 //! Filters: integrator, transfer functions of first and second order.
 
-use crate::blocks::{self, Integrator, UNLIMITED};
+use crate::blocks::{self, Integrator, bound};
 use fluxline_core::component::{ComponentType, Environment, NoConstants, Physics, Refusal, Step};
 use fluxline_core::number::Num;
 use fluxline_core::{Constants, component};
@@ -171,8 +171,8 @@ impl LowPass1 {
         First {
             numerator: [1.0, 0.0],
             denominator: [1.0, 1.0 / self.frequency],
-            low: self.minimum,
-            high: self.maximum,
+            low: bound(self.minimum),
+            high: bound(self.maximum),
         }
     }
 }
@@ -212,8 +212,8 @@ impl HighPass1 {
         First {
             numerator: [0.0, slope],
             denominator: [1.0, slope],
-            low: self.minimum,
-            high: self.maximum,
+            low: bound(self.minimum),
+            high: bound(self.maximum),
         }
     }
 }
@@ -258,8 +258,8 @@ impl FirstOrderFilter {
         First {
             numerator: [self.gain, self.gain / self.zero],
             denominator: [1.0, 1.0 / self.pole],
-            low: self.minimum,
-            high: self.maximum,
+            low: bound(self.minimum),
+            high: bound(self.maximum),
         }
     }
 }
@@ -300,8 +300,8 @@ impl FirstOrderTransferFunction {
         First {
             numerator: [self.a0, self.a1],
             denominator: [self.b0, self.b1],
-            low: -UNLIMITED,
-            high: UNLIMITED,
+            low: f64::NEG_INFINITY,
+            high: f64::INFINITY,
         }
     }
 }
@@ -354,8 +354,8 @@ impl LowPass2 {
         Second {
             numerator: [1.0, 0.0, 0.0],
             denominator: oscillator(self.frequency, self.damping),
-            low: self.minimum,
-            high: self.maximum,
+            low: bound(self.minimum),
+            high: bound(self.maximum),
         }
     }
 }
@@ -404,8 +404,8 @@ impl HighPass2 {
         Second {
             numerator: [0.0, 0.0, denominator[2]],
             denominator,
-            low: self.minimum,
-            high: self.maximum,
+            low: bound(self.minimum),
+            high: bound(self.maximum),
         }
     }
 }
@@ -462,8 +462,8 @@ impl SecondOrderFilter {
         Second {
             numerator: oscillator(self.zero, self.zero_damping).map(|c| self.gain * c),
             denominator: oscillator(self.pole, self.pole_damping),
-            low: self.minimum,
-            high: self.maximum,
+            low: bound(self.minimum),
+            high: bound(self.maximum),
         }
     }
 }
@@ -517,8 +517,8 @@ impl SecondOrderTransferFunction {
         Second {
             numerator: [self.a0, self.a1, self.a2],
             denominator: [self.b0, self.b1, self.b2],
-            low: -UNLIMITED,
-            high: UNLIMITED,
+            low: f64::NEG_INFINITY,
+            high: f64::INFINITY,
         }
     }
 }
@@ -528,7 +528,7 @@ mod tests {
     use super::*;
     use fluxline_core::testing::Bench;
 
-    const FREE: f64 = UNLIMITED;
+    const FREE: f64 = blocks::UNLIMITED;
 
     /// Outputs after each step for an input that jumps from `before` to `after` with the first step.
     fn jump<M: Physics>(m: &M, dt: f64, before: f64, after: f64, y0: f64, n: usize) -> Vec<f64> {
