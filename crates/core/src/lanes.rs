@@ -285,6 +285,44 @@ pub fn are_alike(one: &Plan, other: &Plan, registry: &Registry) -> bool {
         })
 }
 
+/// One component of N plans side by side: what code leaves to the engine.
+pub struct LaneUnit<const N: usize>(Gated<N>);
+
+impl<const N: usize> LaneUnit<N> {
+    /// Packs a member of a group of plans that are alike; `None` when they are not.
+    pub fn of<I: Instructions>(
+        plans: &[&Plan; N],
+        registry: &Registry,
+        instructions: I,
+        rate: usize,
+        (phase, group, member): (u8, usize, usize),
+    ) -> Option<Self>
+    where
+        Widths: Width<N, Instructions = I>,
+    {
+        let select = |plan: &Plan| {
+            let rate = plan.rates.get(rate)?;
+            let groups = [&rate.s, &rate.c, &rate.q][usize::from(phase)];
+            let group = groups.get(group).filter(|group| member < group.len())?;
+            Some(group.select(&[member]))
+        };
+        let alone: Option<Vec<Box<dyn Group<f64>>>> =
+            plans.iter().map(|plan| select(plan)).collect();
+        let alone = alone?;
+        let component = alone[0].wiring(0).component() as usize;
+        let kind = registry.get(plans[0].variables.entries[component].declaration.name)?;
+        let packing = kind.lanes.as_ref()?;
+        let same = from_fn(|lane| alone[lane].as_ref());
+        let group = pack_group(same, packing, Widths::pack(packing), instructions)?;
+        Some(Self(Gated { group, gates: alone[0].gates().into() }))
+    }
+
+    /// Steps it.
+    pub fn step(&self, state: &mut State<Lanes<N>>, clock: &Clock) {
+        advance(std::slice::from_ref(&self.0), state, clock);
+    }
+}
+
 /// N plans side by side.
 pub struct LanePlan<'p, const N: usize> {
     /// That of the first lane: what is the same for all.

@@ -153,6 +153,14 @@ pub struct Moment {
     pub dt: f64,
 }
 
+impl Moment {
+    /// The clock at this moment of main step `tick` (from 1), at a time.
+    pub fn clock(&self, time: f64, tick: u64) -> Clock {
+        let tick = (tick - 1) * u64::from(self.of) + u64::from(self.sub) + 1;
+        Clock { time, dt: self.dt, tick }
+    }
+}
+
 /// What a unit is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Part {
@@ -213,9 +221,7 @@ impl Unit {
     /// Has the engine compute it, in main step `tick` (from 1) at a time.
     pub fn run(&self, plan: &Plan, moment: &Moment, state: &mut State<f64>, time: f64, tick: u64) {
         let rate = &plan.rates[moment.rate as usize];
-        let n = u64::from(moment.of);
-        let tick = (tick - 1) * n + u64::from(moment.sub) + 1;
-        let clock = Clock { time, dt: moment.dt, tick };
+        let clock = moment.clock(time, tick);
         match self.part {
             Part::Component { phase, group, member, .. } => {
                 let groups = [&rate.s, &rate.c, &rate.q][phase as usize];
@@ -242,6 +248,17 @@ pub struct Obstacle {
     pub why: &'static str,
 }
 
+/// What the engine may do in the place of a program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Leave {
+    /// Nothing.
+    Nothing,
+    /// Units that cannot be followed.
+    Units,
+    /// Those, and rare paths of others.
+    Paths,
+}
+
 /// What a program is wanted for.
 #[derive(Clone, Copy, Debug)]
 pub struct Wanted {
@@ -249,8 +266,8 @@ pub struct Wanted {
     pub watch: bool,
     /// One run, or several side by side.
     pub width: Width,
-    /// Whether the engine may do what cannot be followed.
-    pub with_engine: bool,
+    /// What is left to the engine.
+    pub leave: Leave,
     /// Paths that are explored in each unit.
     pub paths: usize,
 }
@@ -584,6 +601,16 @@ impl<'a> Walk<'a> {
                 _ => "it stands still at times",
             };
             // Its constants are counted all the same.
+            let kind = self.registry.get(entry.declaration.name);
+            if let Some(packing) = kind.and_then(|kind| kind.lanes) {
+                (packing.numbers)(group, member, &mut |_| {
+                    if (self.differs)(self.constants) && !self.parameters.contains(&self.constants)
+                    {
+                        self.parameters.push(self.constants);
+                    }
+                    self.constants += 1;
+                });
+            }
             return self.leave(part, Some(component), why, moment, slots, &read);
         }
         let Some(follow) = follow else { return };
@@ -688,7 +715,8 @@ impl<'a> Walk<'a> {
             Moment { sub, dt, .. } => self.begin + f64::from(sub + 1) * dt,
         };
         let time = (moment, expected);
-        let found = trace::explore(time, self.wanted.paths, !self.wanted.with_engine, &mut compute);
+        let fill = self.wanted.leave != Leave::Paths;
+        let found = trace::explore(time, self.wanted.paths, fill, &mut compute);
         trace::allow(usize::MAX);
         for (&slot, &value) in slots.iter().zip(&before) {
             set(state, layout, slot, value);
@@ -732,7 +760,7 @@ impl<'a> Walk<'a> {
     }
 
     fn finish(mut self) -> Result<Program, Vec<Obstacle>> {
-        if !self.wanted.with_engine && !self.obstacles.is_empty() {
+        if self.wanted.leave == Leave::Nothing && !self.obstacles.is_empty() {
             return Err(self.obstacles);
         }
         let count = self.layout.first(Array::Figures);

@@ -128,6 +128,8 @@ impl Op {
     }
 }
 
+/// How far it is looked into masks for those that exclude each other.
+const DEEPEST: u32 = 12;
 /// How far back it is looked for what a number cannot be.
 const LAST_OPERATIONS: u32 = 4;
 
@@ -411,15 +413,32 @@ impl Tape {
     fn holds(&self, mask: Node) -> bool {
         self.value(mask) != 0.0
     }
-    /// Whether masks ask for a number that is above one constant and below another that is less.
-    fn is_nowhere(&self, above: Node, below: Node) -> bool {
-        let sides = |mask: Node| match self.ops[mask as usize] {
-            Op::Less(a, b) | Op::LessEqual(a, b) => Some((a, b)),
-            _ => None,
+    /// Whether masks ask for a number that is above one constant and below another that is not.
+    fn is_nowhere(&self, above: Node, below: Node, depth: u32) -> bool {
+        let constants = |low: Node, high: Node| self.constant(low).zip(self.constant(high));
+        let (is_at_end, y, high) = match self.ops[below as usize] {
+            Op::Less(y, high) => (false, y, high),
+            Op::LessEqual(y, high) => (true, y, high),
+            _ => return false,
         };
-        let (Some((low, x)), Some((y, high))) = (sides(above), sides(below)) else { return false };
-        let limits = self.constant(low).zip(self.constant(high));
-        x == y && limits.is_some_and(|(low, high)| low > high)
+        match self.ops[above as usize] {
+            Op::Less(low, x) | Op::LessEqual(low, x) if x == y => {
+                constants(low, high).is_some_and(|(low, high)| low > high)
+            }
+            // Not below, or not a number.
+            Op::Not(mask) => match self.ops[mask as usize] {
+                Op::LessEqual(x, low) if x == y => {
+                    constants(low, high).is_some_and(|(low, high)| low >= high)
+                }
+                Op::Less(x, low) if x == y => constants(low, high)
+                    .is_some_and(|(low, high)| low > high || low == high && !is_at_end),
+                _ => false,
+            },
+            Op::And(one, other) if depth > 0 => {
+                self.is_nowhere(one, below, depth - 1) || self.is_nowhere(other, below, depth - 1)
+            }
+            _ => false,
+        }
     }
     fn both(&mut self, a: Node, b: Node) -> Node {
         match (self.settled(a), self.settled(b)) {
@@ -427,7 +446,9 @@ impl Tape {
             (Some(true), _) => b,
             (_, Some(true)) => a,
             _ if a == b => a,
-            _ if self.is_nowhere(a, b) || self.is_nowhere(b, a) => self.truth(false),
+            _ if self.is_nowhere(a, b, DEEPEST) || self.is_nowhere(b, a, DEEPEST) => {
+                self.truth(false)
+            }
             _ => {
                 let holds = self.holds(a) && self.holds(b);
                 self.mask(Op::And(a.min(b), a.max(b)), holds)
@@ -1111,6 +1132,45 @@ mod tests {
         assert_ne!(x + 0.0, x);
         assert_eq!(x - 0.0, x);
         assert_eq!(Trace::select(x.lt(y), y, y), y);
+    }
+
+    #[test]
+    fn what_cannot_be_minus_zero_needs_no_zero_added() {
+        let [x, y] = inputs();
+        assert_eq!((x * x + y) + 0.0, x * x + y);
+        assert_eq!(Trace::zero() + (Trace::of(1.0) - x), Trace::of(1.0) - x);
+        assert_ne!(x * y + 0.0, x * y);
+        assert_ne!((x - y) + 0.0, x - y);
+    }
+
+    #[test]
+    fn masks_that_exclude_each_other_hold_nowhere() {
+        let [x, y] = inputs();
+        let [one, two] = [1.0, 2.0].map(Trace::of);
+        let never = x.lt(Trace::of(f64::NEG_INFINITY));
+        assert_eq!(x.ge(two) & x.le(one), never);
+        assert_eq!((y.gt(one) & !x.le(two)) & x.le(one), never);
+        assert_eq!(!x.lt(one) & x.lt(one), never);
+        assert_ne!(!x.lt(one) & x.le(one), never);
+        assert_ne!(x.ge(one) & x.le(one), never);
+        assert_ne!(x.ge(two) & y.le(one), never);
+    }
+
+    #[test]
+    fn two_operations_become_one_of_the_same_bits() {
+        let [x, y] = inputs();
+        let least = Trace::select(x.lt(y), x, y).node() as usize;
+        let largest = Trace::select(x.lt(y), y, x).node() as usize;
+        let other = Trace::select(x.lt(y), y, y + x).node() as usize;
+        let equal = (x.le(y) & x.ge(y)).0 as usize;
+        let apart = (x.lt(y) | x.gt(y)).0 as usize;
+        let ops = end();
+        let (x, y) = (x.node(), y.node());
+        assert_eq!(ops[least], Op::Least(x, y));
+        assert_eq!(ops[largest], Op::Largest(y, x));
+        assert!(matches!(ops[other], Op::Select(..)));
+        assert!(matches!(ops[equal], Op::Equal(..)));
+        assert!(matches!(ops[apart], Op::Apart(..)));
     }
 
     /// Worth a decision.

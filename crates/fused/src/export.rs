@@ -5,7 +5,9 @@ use crate::frame::IN_ANY_C;
 use crate::text::{self, Language, Style, Text, letter, literal};
 use fluxline_core::circuit::Registry;
 use fluxline_core::plan::Plan;
-use fluxline_core::program::{Array, Layout, Obstacle, Part, Program, Unit, Wanted, program};
+use fluxline_core::program::{
+    Array, Layout, Leave, Obstacle, Part, Program, Unit, Wanted, program,
+};
 use fluxline_core::recorder::Sampling;
 use fluxline_core::settings::Convention;
 use fluxline_core::state::State;
@@ -71,7 +73,8 @@ struct Parts {
 
 impl Export<'_> {
     fn parts(&self, language: Language) -> Result<Parts, Vec<Obstacle>> {
-        let wanted = Wanted { watch: false, width: Width::One, with_engine: false, paths: PATHS };
+        let wanted =
+            Wanted { watch: false, width: Width::One, leave: Leave::Nothing, paths: PATHS };
         let program = program(self.plan, self.registry, self.start, wanted, &|_| false)?;
         let (times, ticks) = crate::frame::moments(&program.moments);
         let comment = |unit: &Unit| match unit.part {

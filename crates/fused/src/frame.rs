@@ -197,7 +197,7 @@ pub(crate) fn frame(
     if lanes > 1 {
         let _ = write!(code, "#define LANES {lanes}\n{MACROS}{SIDE_BY_SIDE}");
     } else {
-        let _ = write!(code, "{SINGLE}{IN_ANY_C}#endif\n");
+        let _ = writeln!(code, "{SINGLE}{IN_ANY_C}#endif");
     }
     let _ = write!(
         code,

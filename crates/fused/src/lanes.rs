@@ -6,15 +6,18 @@
 
 use crate::compiler::{self, Made, NotCompiled};
 use crate::frame::{frame, moments};
-use crate::library::Code;
+use crate::library::{Code, EngineUnit};
 use crate::text::{self, Language, Style};
 use fluxline_core::circuit::Registry;
-use fluxline_core::lanes::are_alike;
+use fluxline_core::instructions::Instructions;
+use fluxline_core::lanes::{LaneUnit, Width, Widths, are_alike};
 use fluxline_core::number::Lanes;
 use fluxline_core::plan::Plan;
-use fluxline_core::program::{Known, Layout, Obstacle, Unit, Wanted, constants, get, program_from};
+use fluxline_core::program::{
+    Known, Layout, Leave, Moment, Obstacle, Part, Unit, Wanted, constants, get, program_from,
+};
 use fluxline_core::state::State;
-use fluxline_core::trace::Width;
+use fluxline_core::trace;
 use fluxline_core::variables::Slot;
 
 /// Paths that are written out in each unit; beyond, both sides are computed and chosen from.
@@ -38,6 +41,9 @@ pub struct LaneSource {
     seen: usize,
     /// Numbers that stay what they are at the start, alike in all variants: part of the code.
     known: Known,
+    /// For each unit, what is left to the engine.
+    left: Vec<Option<(Part, Moment)>>,
+    obstacles: Vec<Obstacle>,
 }
 
 /// Variants of a circuit in compiled code.
@@ -50,6 +56,7 @@ pub struct LaneCode {
     /// Whether a constant is loaded.
     is_loaded: Vec<bool>,
     known: Known,
+    left: Vec<Option<(Part, Moment)>>,
 }
 
 impl LaneSource {
@@ -77,7 +84,8 @@ impl LaneSource {
                 *differs |= a.to_bits() != b.to_bits();
             }
         }
-        let wanted = Wanted { watch: false, width: Width::Lanes, with_engine: false, paths: PATHS };
+        let wanted =
+            Wanted { watch: false, width: trace::Width::Lanes, leave: Leave::Units, paths: PATHS };
         let is_different = |index: u32| differs.get(index as usize) == Some(&true);
         let layout = Layout::of(&plan.initial);
         let alike = others.iter().filter(|other| are_alike(&plan, other, registry));
@@ -104,9 +112,24 @@ impl LaneSource {
             among: None,
         };
         let text = text::write(&program, &style);
-        let code = frame(&plan, &text, (lanes, seen.len()), false);
+        let left: Vec<Option<(Part, Moment)>> = program
+            .units
+            .iter()
+            .map(|unit| match unit.tree.is_closed() {
+                true => None,
+                false => Some((unit.part, program.moments[unit.moment as usize])),
+            })
+            .collect();
+        // The engine of lanes steps components; what meets between them is always followed.
+        if left.iter().flatten().any(|(part, _)| !matches!(part, Part::Component { .. })) {
+            return Err(program.obstacles);
+        }
+        let calls_engine = left.iter().any(Option::is_some);
+        let code = frame(&plan, &text, (lanes, seen.len()), calls_engine);
         Ok(Self {
             plan,
+            left,
+            obstacles: program.obstacles,
             code,
             statements: text.statements,
             layout: program.layout,
@@ -119,6 +142,16 @@ impl LaneSource {
         })
     }
 
+    /// Components that are left to the engine.
+    pub fn left_to_engine(&self) -> &[Obstacle] {
+        &self.obstacles
+    }
+
+    /// Whether most of them are.
+    pub(crate) fn is_mostly_engine(&self) -> bool {
+        2 * self.obstacles.len() > self.plan.component_count()
+    }
+
     /// Compiles it, or finds what it became before.
     pub fn compile(self) -> Result<LaneCode, NotCompiled> {
         let made = compiler::make(&self.code)?;
@@ -128,8 +161,8 @@ impl LaneSource {
         for &index in &self.parameters {
             is_loaded[index as usize] = true;
         }
-        let Self { plan, constants, parameters, known, .. } = self;
-        Ok(LaneCode { plan, code, made, constants, parameters, is_loaded, known })
+        let Self { plan, constants, parameters, known, left, .. } = self;
+        Ok(LaneCode { plan, code, made, constants, parameters, is_loaded, known, left })
     }
 }
 
@@ -144,22 +177,26 @@ impl LaneCode {
         self.code.lanes()
     }
 
-    /// Variants in the lanes of the code, each with where it begins; `None` when one of them differs
-    /// from it in more than what is loaded.
+    /// Variants that are alike, in the lanes of the code, each with where it begins; `None` when one of
+    /// them differs from it in more than what is loaded.
     pub fn run<const N: usize>(
         &self,
         plans: &[&Plan; N],
         starts: &[&State<f64>; N],
         registry: &Registry,
-    ) -> Option<LaneRun<'_, N>> {
+    ) -> Option<LaneRun<'_, N>>
+    where
+        Widths: Width<N>,
+    {
         if self.lanes() != N {
             return None;
         }
+        if !are_alike(&self.plan, plans[0], registry) {
+            return None;
+        }
+        debug_assert!(plans.iter().all(|plan| are_alike(plans[0], plan, registry)));
         let mut parameters = vec![0.0; self.parameters.len() * N];
         for (lane, plan) in plans.iter().enumerate() {
-            if !are_alike(&self.plan, plan, registry) {
-                return None;
-            }
             let (start, layout) = (starts[lane], Layout::of(&plan.initial));
             let is_so = |&(slot, bits): &(u32, u64)| get(start, layout, slot).to_bits() == bits;
             if !self.known.iter().all(is_so) {
@@ -178,7 +215,22 @@ impl LaneCode {
             }
         }
         let kept = vec![0.0; self.code.kept()];
-        Some(LaneRun { code: &self.code, parameters, kept })
+        let mut units: Vec<Option<EngineUnit<N>>> = Vec::new();
+        if self.left.iter().any(Option::is_some) {
+            let instructions = <Widths as Width<N>>::Instructions::all().pop()?;
+            for left in &self.left {
+                units.push(match *left {
+                    Some((Part::Component { phase, group, member, .. }, moment)) => {
+                        let place = (phase, group as usize, member as usize);
+                        let rate = moment.rate as usize;
+                        let unit = LaneUnit::of(plans, registry, instructions, rate, place)?;
+                        Some(EngineUnit { unit, moment })
+                    }
+                    _ => None,
+                });
+            }
+        }
+        Some(LaneRun { code: &self.code, parameters, kept, units })
     }
 }
 
@@ -187,6 +239,8 @@ pub struct LaneRun<'c, const N: usize> {
     code: &'c Code,
     parameters: Vec<f64>,
     kept: Vec<f64>,
+    /// What the engine does, by unit.
+    units: Vec<Option<EngineUnit<N>>>,
 }
 
 impl<const N: usize> LaneRun<'_, N> {
@@ -201,6 +255,6 @@ impl<const N: usize> LaneRun<'_, N> {
     ///
     /// When `seen` has not the room for it.
     pub fn advance(&mut self, state: &mut State<Lanes<N>>, steps: u64, seen: &mut [Lanes<N>]) {
-        self.code.advance_lanes(state, &self.parameters, &self.kept, steps, seen);
+        self.code.advance_lanes(&self.units, state, &self.parameters, &self.kept, steps, seen);
     }
 }

@@ -13,6 +13,8 @@
 #![allow(unsafe_code, reason = "see the argument above")]
 
 use crate::compiler::{Made, NotCompiled};
+use fluxline_core::lanes::LaneUnit;
+use fluxline_core::number::Lanes;
 use fluxline_core::plan::Plan;
 use fluxline_core::program::{Layout, Moment, Unit};
 use fluxline_core::state::{Bond, Faults, State};
@@ -134,7 +136,38 @@ extern "C" fn engine(context: *mut c_void, unit: u32, time: f64, tick: u64) {
     *faults = RawFaults::of(&state.faults);
 }
 
-extern "C" fn nobody(_: *mut c_void, _: u32, _: f64, _: u64) {}
+/// What code for runs side by side needs to know to call the engine back.
+struct LaneContext<'a, const N: usize> {
+    /// For each unit of the program, what the engine does in its place.
+    units: &'a [Option<EngineUnit<N>>],
+    state: *mut State<Lanes<N>>,
+    faults: *mut RawFaults,
+}
+
+/// A unit that the engine steps in lanes, and when.
+pub struct EngineUnit<const N: usize> {
+    /// The unit.
+    pub unit: LaneUnit<N>,
+    /// Its moment.
+    pub moment: Moment,
+}
+
+extern "C" fn engine_in_lanes<const N: usize>(
+    context: *mut c_void,
+    unit: u32,
+    time: f64,
+    tick: u64,
+) {
+    // SAFETY: as in `engine`; `Code::advance_lanes` gave the pointer, with as many lanes.
+    let (context, state, faults) = unsafe {
+        let context = &*context.cast::<LaneContext<'_, N>>();
+        (context, &mut *context.state, &mut *context.faults)
+    };
+    let Some(Some(EngineUnit { unit, moment })) = context.units.get(unit as usize) else { return };
+    state.faults = faults.given();
+    unit.step(state, &moment.clock(time, tick));
+    *faults = RawFaults::of(&state.faults);
+}
 
 /// A state in some kind of number, as the code sees it.
 struct Arrays {
@@ -253,19 +286,25 @@ impl Code {
     }
 
     /// Takes so many steps of runs side by side. What is handed out after each goes to `seen`.
-    pub(crate) fn advance_lanes<T>(
+    pub(crate) fn advance_lanes<const N: usize>(
         &self,
-        state: &mut State<T>,
+        units: &[Option<EngineUnit<N>>],
+        state: &mut State<Lanes<N>>,
         parameters: &[f64],
         kept: &[f64],
         steps: u64,
-        seen: &mut [T],
+        seen: &mut [Lanes<N>],
     ) {
-        assert_eq!(size_of::<T>(), self.lanes * size_of::<f64>());
+        assert_eq!(N, self.lanes);
         assert_eq!(seen.len() as u64, steps * self.seen as u64);
         assert_eq!((parameters.len(), kept.len()), (self.parameters * self.lanes, self.kept()));
-        let (to, mut clock, mut faults) = self.open_state(state);
-        // SAFETY: the arrays are as long as the code was written for, and nobody calls back.
+        let state: *mut State<Lanes<N>> = state;
+        // SAFETY: the pointer comes from the exclusive borrow that this call holds; the borrow made
+        // here ends before the code runs.
+        let (to, mut clock, mut faults) = unsafe { self.open_state(&mut *state) };
+        let mut context = LaneContext { units, state, faults: &raw mut faults };
+        // SAFETY: the arrays are as long as the code was written for. They belong to the state, which
+        // is borrowed by this call and reached by its pointer alone until the code returns.
         unsafe {
             (self.steps)(
                 to.bonds,
@@ -277,14 +316,14 @@ impl Code {
                 kept.as_ptr(),
                 seen.as_mut_ptr().cast(),
                 &mut clock,
-                &mut faults,
+                context.faults,
                 steps,
                 1,
-                nobody,
-                std::ptr::null_mut(),
+                engine_in_lanes::<N>,
+                (&raw mut context).cast(),
             );
+            close_state(&mut *state, clock, faults);
         }
-        close_state(state, clock, faults);
     }
 
     fn open_state<T>(&self, state: &mut State<T>) -> (Arrays, RawClock, RawFaults) {

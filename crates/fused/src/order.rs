@@ -47,6 +47,8 @@ pub fn latency(op: Op, pace: Pace) -> u32 {
 }
 
 /// How urgent nodes are: the longest way from where each begins, through this step and the next ones.
+/// Earlier nodes are more urgent by one for each in between: what belongs together stays together, and
+/// less has to be kept in the meantime.
 pub fn urgency(program: &Program, pace: Pace) -> Vec<u32> {
     let count = program.ops.len();
     // What a unit that is done in several ways may end with.
@@ -84,7 +86,7 @@ pub fn urgency(program: &Program, pace: Pace) -> Vec<u32> {
         }
         ways = after;
     }
-    ways
+    ways.iter().enumerate().map(|(node, way)| way + (count - node) as u32).collect()
 }
 
 /// Statements of one place as they become ready, and time as it passes.

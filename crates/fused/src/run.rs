@@ -8,7 +8,7 @@ use fluxline_core::circuit::Registry;
 use fluxline_core::monitor::{Figures, Tally};
 use fluxline_core::plan::Plan;
 use fluxline_core::program::{
-    Known, Layout, Obstacle, Part, Program, Unit, Wanted, get, program_from,
+    Known, Layout, Leave, Obstacle, Part, Program, Unit, Wanted, get, program_from,
 };
 use fluxline_core::run::{ByEngine, Stepper};
 use fluxline_core::state::State;
@@ -54,7 +54,7 @@ impl Source {
         variables: &[Variable],
         watch: bool,
     ) -> Result<Self, Untraced> {
-        let wanted = Wanted { watch, width: Width::One, with_engine: true, paths: PATHS };
+        let wanted = Wanted { watch, width: Width::One, leave: Leave::Paths, paths: PATHS };
         let (program, known) = program_from(plan, registry, start, wanted, &|_| false, &|_| true)?;
         let (times, ticks) = moments(&program.moments);
         let comment = |_: &Unit| None;

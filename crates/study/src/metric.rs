@@ -750,8 +750,12 @@ impl<T: Num> Meters<T> {
         for (number, signal) in metrics.signals.iter().enumerate() {
             let read =
                 |step: usize, place: usize| seen[step * width + place] * metrics.slots[place].sign;
+            // Where only the end counts, only the end is computed.
+            let of_signal = || metrics.gauges.iter().filter(|gauge| gauge.signal == number);
+            let ends = |gauge: &Gauge| matches!(gauge.follow, Follow::First | Follow::Last);
+            let first = if of_signal().all(ends) { count.saturating_sub(1) } else { 0 };
             values.clear();
-            values.extend((0..count).map(|step| signal.value(|place| read(step, place))));
+            values.extend((first..count).map(|step| signal.value(|place| read(step, place))));
             let gauges = metrics.gauges.iter().zip(&mut self.gauges);
             for (gauge, seen) in gauges.filter(|(gauge, _)| gauge.signal == number) {
                 // One choice for all steps, in the order of steps.

@@ -6,7 +6,7 @@
 //! however many there are.
 
 use super::{
-    Array, Differs, Layout, Moment, Obstacle, Part, Program, Unit, Walk, Wanted, get, set,
+    Array, Differs, Layout, Leave, Moment, Obstacle, Part, Program, Unit, Walk, Wanted, get, set,
 };
 use crate::circuit::Registry;
 use crate::component::{ComponentType, Group};
@@ -66,7 +66,8 @@ pub struct Apart {
     pub numbers: usize,
 }
 
-const WANTED: Wanted = Wanted { watch: false, width: Width::Lanes, with_engine: false, paths: 0 };
+const WANTED: Wanted =
+    Wanted { watch: false, width: Width::Lanes, leave: Leave::Nothing, paths: 0 };
 
 impl Apart {
     /// Takes a step apart; circuits with several rates, with temperature or with units that cannot be

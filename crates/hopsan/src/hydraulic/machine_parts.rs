@@ -328,36 +328,32 @@ impl<T: Num> Kidney<T> {
     fn area(&self, x: T) -> T {
         let end = self.grooves[0] + self.length + self.port + self.grooves[1];
         let is_open = x.ge(T::zero()) & x.le(end);
-        T::where_any(is_open, || self.open_area(x), T::zero)
+        T::where_any(is_open, || self.open_area(x, is_open), T::zero)
     }
 
     /// The same where the port is open in some lane.
-    fn open_area(&self, x: T) -> T {
+    fn open_area(&self, x: T, is_open: T::Mask) -> T {
         let [g1, g2] = self.grooves;
-        let (zero, one, r, port) = (T::zero(), T::one(), self.r, self.port);
+        let (one, r, port) = (T::one(), self.r, self.port);
         let diameter = r * 2.0;
         let circle = r * r * PI;
         let kidney_end = g1 + self.length;
         let whole = |g: T| g * g * self.rise * self.rise * self.opening;
         let leaving = circle + (port - diameter + kidney_end - x) * diameter;
-        // The first of the stretches that holds x counts.
-        let along = Stretches { x, area: zero, open: !one.lt(zero) };
-        along
-            .then(zero, g1, || self.groove(x, one))
-            .then(g1, g1 + diameter, || whole(g1) + self.lens(diameter - x + g1))
-            .then(g1 + diameter, port, || whole(g1) + circle + (x - g1 - diameter) * diameter)
-            .then(port, port + g1, || {
+        // Each stretch begins where the one before it ends, and the first that holds x counts: the
+        // first that ends at x or beyond.
+        Stretches { x, area: T::zero(), open: is_open }
+            .up_to(g1, || self.groove(x, one))
+            .up_to(g1 + diameter, || whole(g1) + self.lens(diameter - x + g1))
+            .up_to(port, || whole(g1) + circle + (x - g1 - diameter) * diameter)
+            .up_to(port + g1, || {
                 self.groove(g1 + port - x, one) + circle + (x - g1 - diameter) * diameter
             })
-            .then(port + g1, kidney_end, || circle + (port - diameter) * diameter)
-            .then(kidney_end, kidney_end + g2, || leaving + self.groove(x - kidney_end, g2 / g1))
-            .then(kidney_end + g2, kidney_end + port - diameter, || leaving + whole(g2))
-            .then(kidney_end + port - diameter, kidney_end + port, || {
-                self.lens(x - kidney_end - port + diameter) + whole(g2)
-            })
-            .then(kidney_end + port, kidney_end + port + g2, || {
-                self.groove(port - x + kidney_end + g2, g2 / g1)
-            })
+            .up_to(kidney_end, || circle + (port - diameter) * diameter)
+            .up_to(kidney_end + g2, || leaving + self.groove(x - kidney_end, g2 / g1))
+            .up_to(kidney_end + port - diameter, || leaving + whole(g2))
+            .up_to(kidney_end + port, || self.lens(x - kidney_end - port + diameter) + whole(g2))
+            .up_to(kidney_end + port + g2, || self.groove(port - x + kidney_end + g2, g2 / g1))
             .area
     }
 }
@@ -372,9 +368,9 @@ struct Stretches<T: Num> {
 
 impl<T: Num> Stretches<T> {
     #[inline(always)]
-    fn then(self, from: T, to: T, value: impl FnOnce() -> T) -> Self {
+    fn up_to(self, end: T, value: impl FnOnce() -> T) -> Self {
         let Self { x, area, open } = self;
-        let here = open & (x.ge(from) & x.le(to));
+        let here = open & x.le(end);
         let area = T::where_any(here, || T::select(here, value(), area), || area);
         Self { x, area, open: open & !here }
     }
@@ -452,9 +448,14 @@ impl Physics for ValvePlate {
         let angle = Self::ANGLE_OF_BLOCK.step(io, speed);
         let degrees = angle / degree;
         let back = degrees.lt(T::zero());
+        let turned = degrees.abs() - begin;
+        let of_turn = within_turn(turned);
         let area = |piston: usize, behind: f64| {
+            // What is left of turned − start after whole turns; below zero until the first begins.
             let start = piston as f64 * 360.0 / k.pistons as f64 + behind;
-            let x = within_turn(degrees.abs() - start - begin);
+            let rest = of_turn - start % 360.0;
+            let wraps = rest.lt(T::zero()) & turned.ge(T::of(start));
+            let x = T::select(wraps, rest + 360.0, rest);
             kidney.area(T::select(back, -x + 360.0, x) * arc)
         };
         let gain = match k.has_constant_gain {
