@@ -451,11 +451,11 @@ impl Physics for ValvePlate {
         let turned = degrees.abs() - begin;
         let of_turn = within_turn(turned);
         let area = |piston: usize, behind: f64| {
-            // What is left of turned − start after whole turns; below zero until the first begins.
+            // What is left of turned − start after whole turns, towards zero.
             let start = piston as f64 * 360.0 / k.pistons as f64 + behind;
-            let rest = of_turn - start % 360.0;
-            let wraps = rest.lt(T::zero()) & turned.ge(T::of(start));
-            let x = T::select(wraps, rest + 360.0, rest);
+            let (since, rest) = (turned - start, of_turn - start % 360.0);
+            let rest = T::select(rest.lt(T::zero()), rest + 360.0, rest);
+            let x = T::select(since.lt(T::zero()), since, rest);
             kidney.area(T::select(back, -x + 360.0, x) * arc)
         };
         let gain = match k.has_constant_gain {
