@@ -474,7 +474,8 @@ impl<'p, const N: usize> LanePlan<'p, N> {
 /// States of runs by themselves, side by side. Step and time are those of the first.
 pub fn pack_states<const N: usize>(states: [&State<f64>; N]) -> State<Lanes<N>> {
     let pack = |of: fn(&State<f64>) -> &[f64]| -> Vec<Lanes<N>> {
-        (0..of(states[0]).len()).map(|i| Lanes(states.map(|state| of(state)[i]))).collect()
+        let numbers = 0..of(states[0]).len();
+        on_cache_lines(numbers.map(|i| Lanes(states.map(|state| of(state)[i]))).collect())
     };
     let bond = |i: usize| {
         let number = |of: fn(&Bond<f64>) -> f64| Lanes(states.map(|state| of(&state.bonds[i])));
@@ -488,7 +489,7 @@ pub fn pack_states<const N: usize>(states: [&State<f64>; N]) -> State<Lanes<N>> 
         }
     };
     State {
-        bonds: (0..states[0].bonds.len()).map(bond).collect(),
+        bonds: on_cache_lines((0..states[0].bonds.len()).map(bond).collect()),
         signals: pack(|state| &state.signals),
         states: pack(|state| &state.states),
         viscosity: pack(|state| &state.viscosity),
@@ -499,6 +500,23 @@ pub fn pack_states<const N: usize>(states: [&State<f64>; N]) -> State<Lanes<N>> 
         rest_steps: states[0].rest_steps,
         faults: Default::default(),
     }
+}
+
+/// What a cache line holds, in bytes.
+const CACHE_LINE: usize = 64;
+/// Places that are tried.
+const TRIES: usize = 8;
+
+/// Moves numbers to where a cache line begins, if such a place is found: eight lanes fill a line, and
+/// would lie across two of them everywhere.
+pub fn on_cache_lines<T: Clone>(mut numbers: Vec<T>) -> Vec<T> {
+    // Those that are not taken are held until one is, for they would be found again.
+    let mut others = Vec::new();
+    while !numbers.as_ptr().addr().is_multiple_of(CACHE_LINE) && others.len() < TRIES {
+        let elsewhere = numbers.clone();
+        others.push(std::mem::replace(&mut numbers, elsewhere));
+    }
+    numbers
 }
 
 /// The state of one lane, into one of the same layout.

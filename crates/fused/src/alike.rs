@@ -276,6 +276,7 @@ impl Writer {
             ticks,
             seen: &[],
             row: None,
+            common: &[],
             among: Some(among),
         };
         let text = text::write(program, &style);

@@ -86,8 +86,16 @@ impl Export<'_> {
             Part::Scatter(_) => Some("what each of them gets".to_owned()),
             Part::Figure(_) => None,
         };
-        let style =
-            Style { language, comment: &comment, times, ticks, seen: &[], row: None, among: None };
+        let style = Style {
+            language,
+            comment: &comment,
+            times,
+            ticks,
+            seen: &[],
+            row: None,
+            common: &[],
+            among: None,
+        };
         let text = text::write(&program, &style);
         let mut samples = vec![0];
         while samples.last().is_some_and(|&last| last < self.steps) {

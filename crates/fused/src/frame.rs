@@ -172,6 +172,7 @@ static inline count bits(mask m) {
 #define SIZE(a) EACH(__builtin_fabs, a)
 #define WHOLE(a) EACH(__builtin_floor, a)
 #endif
+#define SPREAD(m) ((m) ? EVERY : NONE)
 #define EACH(f, a) ({ numbers x_ = (a); for (int i_ = 0; i_ < LANES; i_++) x_[i_] = f(x_[i_]); x_; })
 #define PAIRS(f, a, b) ({ numbers x_ = (a), y_ = (b); \\
     for (int i_ = 0; i_ < LANES; i_++) x_[i_] = f(x_[i_], y_[i_]); x_; })

@@ -14,7 +14,7 @@ use fluxline_core::lanes::{LaneUnit, Width, Widths, are_alike};
 use fluxline_core::number::Lanes;
 use fluxline_core::plan::Plan;
 use fluxline_core::program::{
-    Known, Layout, Leave, Moment, Obstacle, Part, Unit, Wanted, constants, get, program_from,
+    Array, Known, Layout, Leave, Moment, Obstacle, Part, Unit, Wanted, constants, get, program_from,
 };
 use fluxline_core::state::State;
 use fluxline_core::trace;
@@ -41,6 +41,9 @@ pub struct LaneSource {
     seen: usize,
     /// Numbers that stay what they are at the start, alike in all variants: part of the code.
     known: Known,
+    /// Numbers that are the same in all variants at every step, if they are at the start: what follows
+    /// from them is computed once for all lanes.
+    common: Vec<u32>,
     /// For each unit, what is left to the engine.
     left: Vec<Option<(Part, Moment)>>,
     obstacles: Vec<Obstacle>,
@@ -56,6 +59,7 @@ pub struct LaneCode {
     /// Whether a constant is loaded.
     is_loaded: Vec<bool>,
     known: Known,
+    common: Vec<u32>,
     left: Vec<Option<(Part, Moment)>>,
 }
 
@@ -102,6 +106,8 @@ impl LaneSource {
             seen.iter().map(|slot| program.layout.number_of(slot.at)).collect();
         let not_there = || vec![Obstacle { component: None, why: "a temperature is looked at" }];
         let seen = seen.ok_or_else(not_there)?;
+        let count = layout.first(Array::Figures);
+        let common = text::common_slots(&program, (0..count).map(is_common).collect());
         let style = Style {
             language: Language::Lanes,
             comment: &comment,
@@ -109,6 +115,7 @@ impl LaneSource {
             ticks,
             seen: &seen,
             row: None,
+            common: &common,
             among: None,
         };
         let text = text::write(&program, &style);
@@ -139,6 +146,7 @@ impl LaneSource {
             lanes,
             seen: seen.len(),
             known,
+            common: (0..count).filter(|&slot| common[slot as usize]).collect(),
         })
     }
 
@@ -161,8 +169,8 @@ impl LaneSource {
         for &index in &self.parameters {
             is_loaded[index as usize] = true;
         }
-        let Self { plan, constants, parameters, known, left, .. } = self;
-        Ok(LaneCode { plan, code, made, constants, parameters, is_loaded, known, left })
+        let Self { plan, constants, parameters, known, common, left, .. } = self;
+        Ok(LaneCode { plan, code, made, constants, parameters, is_loaded, known, common, left })
     }
 }
 
@@ -199,7 +207,11 @@ impl LaneCode {
         for (lane, plan) in plans.iter().enumerate() {
             let (start, layout) = (starts[lane], Layout::of(&plan.initial));
             let is_so = |&(slot, bits): &(u32, u64)| get(start, layout, slot).to_bits() == bits;
-            if !self.known.iter().all(is_so) {
+            let is_common = |&slot: &u32| {
+                let [one, other] = [start, starts[0]].map(|state| get(state, layout, slot));
+                one.to_bits() == other.to_bits()
+            };
+            if !self.known.iter().all(is_so) || !self.common.iter().all(is_common) {
                 return None;
             }
             let theirs = constants(plan, registry)?;

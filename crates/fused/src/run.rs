@@ -66,6 +66,7 @@ impl Source {
             ticks,
             seen: &[],
             row: Some(&row),
+            common: &[],
             among: None,
         };
         let text = text::write(&program, &style);

@@ -72,6 +72,8 @@ pub struct Style<'a> {
     /// the last step, where there is one. The rest of the state is brought up to date where `whole`
     /// asks for it.
     pub row: Option<&'a [(u32, f64)]>,
+    /// Slots that are the same in all lanes, at every step.
+    pub common: &'a [bool],
     /// The program is that of one unit among others.
     pub among: Option<Among<'a>>,
 }
@@ -85,6 +87,35 @@ pub struct Among<'a> {
     pub is_read: &'a dyn Fn(u32) -> bool,
     /// The expression for the components of the unit.
     pub component: &'a str,
+}
+
+/// Which nodes are the same in all lanes, when these slots are: what depends on time and on them alone.
+pub fn common_nodes(program: &Program, slots: &[bool]) -> Vec<bool> {
+    let mut common = vec![false; program.ops.len()];
+    for (node, &op) in program.ops.iter().enumerate() {
+        common[node] = match op {
+            Op::Constant(_) | Op::Truth(_) | Op::Time(_) | Op::Stamp => true,
+            Op::Load(slot) => slots.get(slot as usize) == Some(&true),
+            Op::Parameter(_) | Op::Result(_) => false,
+            _ => op.sources().all(|source| common[source as usize]),
+        };
+    }
+    common
+}
+
+/// Of slots that are the same in all lanes at the start, those that stay so.
+pub fn common_slots(program: &Program, mut slots: Vec<bool>) -> Vec<bool> {
+    loop {
+        let common = common_nodes(program, &slots);
+        let mut is_done = true;
+        for (is_common, &end) in slots.iter_mut().zip(&program.finals) {
+            is_done &= !*is_common || common[end as usize];
+            *is_common &= common[end as usize];
+        }
+        if is_done {
+            return slots;
+        }
+    }
 }
 
 /// Writes a program.
@@ -110,6 +141,8 @@ struct Writer<'a> {
     /// Whether a node is the same in all steps.
     is_fixed: Vec<bool>,
     is_mask: Vec<bool>,
+    /// Whether a node is the same in all lanes, and computed once for all of them.
+    is_common: Vec<bool>,
     /// Where a fixed node is kept.
     kept: HashMap<Node, usize>,
     /// Slots that units which the engine may do look at.
@@ -182,6 +215,10 @@ impl<'a> Writer<'a> {
                 _ => op.sources().all(|source| is_fixed[source as usize]),
             };
         }
+        let is_common = match style.language {
+            Language::Lanes if style.among.is_none() => common_nodes(program, style.common),
+            _ => vec![false; count],
+        };
         let pace = match style.language {
             Language::Lanes => Pace::LANES,
             Language::C | Language::Rust => Pace::SINGLE,
@@ -199,6 +236,7 @@ impl<'a> Writer<'a> {
             used: vec![false; count],
             is_fixed,
             is_mask: program.ops.iter().map(|&op| is_mask(op)).collect(),
+            is_common,
             kept: HashMap::new(),
             shared,
             loaded: vec![false; slots],
@@ -343,7 +381,21 @@ impl<'a> Writer<'a> {
 
     /// How a node is written where it is used.
     fn name(&self, node: Node) -> String {
-        let language = self.style.language;
+        let is_elsewhere = matches!(self.op(node), Op::Constant(_) | Op::Truth(_))
+            || self.in_step && self.kept.contains_key(&node);
+        match (self.is_common[node as usize] && !is_elsewhere, self.is_mask[node as usize]) {
+            (true, true) => format!("SPREAD(m{node})"),
+            (true, false) => format!("ALL(v{node})"),
+            _ => self.name_in(node, self.style.language),
+        }
+    }
+
+    /// How it is written where one number stands for all lanes.
+    fn name_of_one(&self, node: Node) -> String {
+        self.name_in(node, Language::C)
+    }
+
+    fn name_in(&self, node: Node, language: Language) -> String {
         match self.op(node) {
             Op::Constant(bits) => {
                 let text = literal(language, f64::from_bits(bits));
@@ -356,12 +408,19 @@ impl<'a> Writer<'a> {
                 (Language::Lanes, false) => "NONE".into(),
             },
             _ => match (self.in_step, self.kept.get(&node)) {
-                (true, Some(place)) if self.is_mask[node as usize] => match language {
-                    Language::Lanes => format!("LESS(ALL(0.0), GET(K, {place}))"),
-                    _ => format!("(K[{place}] > 0.0)"),
-                },
-                (true, Some(place)) if language == Language::Lanes => format!("GET(K, {place})"),
-                (true, Some(place)) => format!("K[{place}]"),
+                (true, Some(place)) => {
+                    let kept = match (self.style.language, language) {
+                        (_, Language::Lanes) => format!("GET(K, {place})"),
+                        // That of the first lane.
+                        (Language::Lanes, _) => format!("K[LANES * {place}]"),
+                        _ => format!("K[{place}]"),
+                    };
+                    match (self.is_mask[node as usize], language) {
+                        (true, Language::Lanes) => format!("LESS(ALL(0.0), {kept})"),
+                        (true, _) => format!("({kept} > 0.0)"),
+                        (false, _) => kept,
+                    }
+                }
                 _ => format!("{}{node}", if self.is_mask[node as usize] { 'm' } else { 'v' }),
             },
         }
@@ -402,11 +461,16 @@ impl<'a> Writer<'a> {
     }
 
     fn expression(&self, node: Node) -> String {
-        let n = |node| self.name(node);
-        let lanes = self.style.language == Language::Lanes;
+        let is_common = self.is_common[node as usize];
+        let n = |node| if is_common { self.name_of_one(node) } else { self.name(node) };
+        let lanes = self.style.language == Language::Lanes && !is_common;
         let rust = self.style.language == Language::Rust;
         match self.op(node) {
             Op::Constant(_) | Op::Truth(_) => n(node),
+            Op::Load(slot) if is_common => {
+                let (array, at) = self.program.layout.place(slot);
+                format!("{}[LANES * {at}]", letter(array))
+            }
             Op::Load(slot) => self.place(slot),
             Op::Parameter(index) if lanes => format!("GET(P, {index})"),
             Op::Parameter(index) => format!("P[{index}]"),
@@ -471,6 +535,10 @@ impl<'a> Writer<'a> {
                 let (a, b) = (n(a), n(b));
                 format!("if {a} > {b} {{ {a} }} else {{ {b} }}")
             }
+            // The macros of these names are those of lanes.
+            Op::Least(a, b) if is_common => format!("{0} < {1} ? {0} : {1}", n(a), n(b)),
+            Op::Largest(a, b) if is_common => format!("{0} > {1} ? {0} : {1}", n(a), n(b)),
+            Op::Apart(a, b) if is_common => format!("({0} < {1}) | ({0} > {1})", n(a), n(b)),
             Op::Least(a, b) => format!("LEAST({}, {})", n(a), n(b)),
             Op::Largest(a, b) => format!("LARGEST({}, {})", n(a), n(b)),
             Op::Equal(a, b) if lanes => format!("EQUAL({}, {})", n(a), n(b)),
@@ -633,14 +701,17 @@ impl<'a> Writer<'a> {
 
     /// Writes a node whose sources are there.
     fn define(&mut self, node: Node) {
-        let kind = match (self.style.language, self.is_mask[node as usize]) {
+        let is_common = self.is_common[node as usize];
+        let language = if is_common { Language::C } else { self.style.language };
+        let kind = match (language, self.is_mask[node as usize]) {
             (Language::Rust, _) => "let ",
             (Language::C, false) => "const double ",
             (Language::C, true) => "const int ",
             (Language::Lanes, false) => "const numbers ",
             (Language::Lanes, true) => "const mask ",
         };
-        let text = format!("{kind}{} = {};", self.name(node), self.expression(node));
+        let name = self.name_in(node, language);
+        let text = format!("{kind}{name} = {};", self.expression(node));
         self.line(&text);
         self.name_in_scope(node);
     }
@@ -654,12 +725,14 @@ impl<'a> Writer<'a> {
         let members: Vec<(Node, Node, Node)> =
             choices.iter().map(|&m| (m, sides(m).0, sides(m).1)).collect();
         self.declare(choices);
-        let (lanes, mask) = (self.style.language == Language::Lanes, self.name(mask));
+        // A mask that is the same in all lanes is one of a single run.
+        let lanes = self.style.language == Language::Lanes && !self.is_common[mask as usize];
+        let mask = if lanes { self.name(mask) } else { self.name_of_choice(mask) };
         let question = match (self.style.language, holds) {
             (Language::Rust, _) => format!("if {mask} {{"),
-            (Language::C, _) => format!("if ({mask}) {{"),
-            (Language::Lanes, true) => format!("if (ANY_OF({mask})) {{"),
-            (Language::Lanes, false) => format!("if (!ALL_OF({mask})) {{"),
+            (Language::Lanes, true) if lanes => format!("if (ANY_OF({mask})) {{"),
+            (Language::Lanes, false) if lanes => format!("if (!ALL_OF({mask})) {{"),
+            _ => format!("if ({mask}) {{"),
         };
         self.line(&question);
         self.open();
@@ -670,9 +743,9 @@ impl<'a> Writer<'a> {
         for (&(member, yes, no), &first) in members.iter().zip(&first) {
             let value = match lanes {
                 true => format!("CHOOSE({mask}, {}, {})", self.name(yes), self.name(no)),
-                false => self.name(first),
+                false => self.value_for(member, first),
             };
-            let text = format!("{} = {value};", self.name(member));
+            let text = format!("{} = {value};", self.name_of_choice(member));
             self.line(&text);
         }
         self.close();
@@ -682,7 +755,8 @@ impl<'a> Writer<'a> {
             members.iter().map(|&(_, yes, no)| if holds || !lanes { no } else { yes }).collect();
         self.need_all(&second);
         for (&(member, ..), &second) in members.iter().zip(&second) {
-            let text = format!("{} = {};", self.name(member), self.name(second));
+            let value = self.value_for(member, second);
+            let text = format!("{} = {value};", self.name_of_choice(member));
             self.line(&text);
         }
         self.close();
@@ -692,18 +766,40 @@ impl<'a> Writer<'a> {
         }
     }
 
+    /// How a node is written where it is given its value, or asked about.
+    fn name_of_choice(&self, node: Node) -> String {
+        match self.is_common[node as usize] {
+            true => self.name_of_one(node),
+            false => self.name(node),
+        }
+    }
+
+    /// How a node is written where another takes its value.
+    fn value_for(&self, node: Node, value: Node) -> String {
+        match self.is_common[node as usize] {
+            true => self.name_of_one(value),
+            false => self.name(value),
+        }
+    }
+
     /// Declares numbers that are written further down.
     fn declare(&mut self, nodes: &[Node]) {
-        let names: Vec<String> = nodes.iter().map(|&node| self.name(node)).collect();
-        for names in names.chunks(12) {
-            let text = match self.style.language {
-                Language::Rust => {
-                    names.iter().map(|name| format!("let {name};")).collect::<Vec<_>>().join(" ")
-                }
-                Language::C => format!("double {};", names.join(", ")),
-                Language::Lanes => format!("numbers {};", names.join(", ")),
-            };
-            self.line(&text);
+        let (common, own): (Vec<Node>, Vec<Node>) =
+            nodes.iter().partition(|&&node| self.is_common[node as usize]);
+        for (nodes, language) in [(common, Language::C), (own, self.style.language)] {
+            let names: Vec<String> = nodes.iter().map(|&n| self.name_in(n, language)).collect();
+            for names in names.chunks(12) {
+                let text = match language {
+                    Language::Rust => {
+                        let all: Vec<String> =
+                            names.iter().map(|name| format!("let {name};")).collect();
+                        all.join(" ")
+                    }
+                    Language::C => format!("double {};", names.join(", ")),
+                    Language::Lanes => format!("numbers {};", names.join(", ")),
+                };
+                self.line(&text);
+            }
         }
     }
 
@@ -829,10 +925,11 @@ impl<'a> Writer<'a> {
             Tree::Leaf(end) => self.end(unit, end),
             Tree::Branch { mask, is_any, yes, no } => {
                 self.need(*mask);
-                let name = self.name(*mask);
+                let name = self.name_of_choice(*mask);
                 let question = match (self.style.language, is_any) {
                     (Language::Rust, _) => format!("if {name} {{"),
                     (Language::C, _) => format!("if ({name}) {{"),
+                    _ if self.is_common[*mask as usize] => format!("if ({name}) {{"),
                     (Language::Lanes, true) => format!("if (ANY_OF({name})) {{"),
                     (Language::Lanes, false) => format!("if (ALL_OF({name})) {{"),
                 };

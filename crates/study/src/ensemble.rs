@@ -1075,7 +1075,7 @@ fn march<T: Num>(
     mut go_on: impl FnMut(&mut State<T>) -> bool,
 ) -> bool {
     let width = look.metrics.slots().len();
-    let mut seen = vec![T::zero(); width * LOOK_EVERY as usize];
+    let mut seen = lanes::on_cache_lines(vec![T::zero(); width * LOOK_EVERY as usize]);
     observer.begin(look, plan, state);
     while state.step < steps {
         let end = (state.step + LOOK_EVERY).min(steps);
