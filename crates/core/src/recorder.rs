@@ -35,27 +35,7 @@ impl Sampling {
         match self {
             Sampling::Even(samples) if samples >= 2 && samples as u64 <= steps => {
                 let intervals = samples as u64 - 1;
-                // Sample k is at round(k·steps/intervals). Wide division is slow, and only very
-                // long runs need it.
-                let is_short = steps < 1 << 31;
-                let at = |k: u64| match is_short {
-                    true => (k * steps * 2 + intervals) / (2 * intervals),
-                    false => {
-                        let wide = k as u128 * steps as u128 * 2 + intervals as u128;
-                        (wide / (2 * intervals as u128)) as u64
-                    }
-                };
-                let mut k = match is_short {
-                    true => step * intervals / steps,
-                    false => (step as u128 * intervals as u128 / steps as u128) as u64,
-                };
-                while at(k) < step {
-                    k += 1;
-                }
-                while k > 0 && at(k - 1) >= step {
-                    k -= 1;
-                }
-                at(k).min(steps)
+                sample_at(first_sample(step, intervals, steps), intervals, steps).0.min(steps)
             }
             Sampling::Even(_) => step.min(steps),
             Sampling::EvenFrom { samples, first } => {
@@ -80,23 +60,14 @@ impl Sampling {
         if !(2..=span).contains(&intervals) {
             return Samples { next, steps, whole: 1, part: 0, of: 1, rest: 0 };
         }
-        // Sample k is at round(k·span/n) = (2·k·span + n)/(2·n): the next adds 2·span/(2·n), and of
-        // what is left over as much as makes a step.
-        let n = u128::from(intervals - 1);
-        let (wide, of) = (u128::from(span), 2 * n);
-        let mut k = u128::from(next - first) * n / wide;
-        let at = |k: u128| (2 * k * wide + n) / of;
-        while at(k) < u128::from(next - first) {
-            k += 1;
-        }
-        while k > 0 && at(k - 1) >= u128::from(next - first) {
-            k -= 1;
-        }
-        let (whole, part) = (2 * wide / of, 2 * wide % of);
-        let rest = (2 * k * wide + n) % of;
+        // The next sample adds 2·span/(2·n), and of what is left over as much as makes a step.
+        let n = intervals - 1;
+        let of = 2 * n;
+        let (_, rest) = sample_at(first_sample(next - first, n, span), n, span);
+        let twice = 2 * u128::from(span);
+        let [whole, part] = [twice / u128::from(of), twice % u128::from(of)];
         let narrow = |x: u128| u64::try_from(x).unwrap_or(u64::MAX);
-        let [whole, part, of, rest] = [whole, part, of, rest].map(narrow);
-        Samples { next, steps, whole, part, of, rest }
+        Samples { next, steps, whole: narrow(whole), part: narrow(part), of, rest }
     }
 
     /// Number of rows of a run of `steps`.
@@ -109,6 +80,26 @@ impl Sampling {
             Sampling::Every(n) => steps / n.max(1) + 1 + u64::from(!steps.is_multiple_of(n.max(1))),
         }
     }
+}
+
+/// Step of sample k of n + 1 over a span of steps, and what is left over, in parts of 2·n:
+/// round(k·span/n) = (2·k·span + n)/(2·n). Products of two long numbers are longer.
+fn sample_at(k: u64, n: u64, span: u64) -> (u64, u64) {
+    let (wide, of) = (2 * u128::from(k) * u128::from(span) + u128::from(n), 2 * u128::from(n));
+    ((wide / of) as u64, (wide % of) as u64)
+}
+
+/// The first such sample at a step or after it.
+fn first_sample(step: u64, n: u64, span: u64) -> u64 {
+    let at = |k: u64| sample_at(k, n, span).0;
+    let mut k = (u128::from(step) * u128::from(n) / u128::from(span)) as u64;
+    while at(k) < step {
+        k += 1;
+    }
+    while k > 0 && at(k - 1) >= step {
+        k -= 1;
+    }
+    k
 }
 
 /// Steps that are recorded, one after the other, without a division.

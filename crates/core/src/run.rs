@@ -122,12 +122,11 @@ pub trait Stepper {
     fn advance_to_row(
         &mut self,
         plan: &Plan,
-        (state, is_wanted): (&mut State<f64>, bool),
+        (state, _is_wanted): (&mut State<f64>, bool),
         tally: &mut Tally,
         steps: u64,
         _row: &mut [f64],
     ) -> bool {
-        let _ = is_wanted;
         self.advance(plan, state, tally, steps);
         false
     }

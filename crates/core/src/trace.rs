@@ -172,6 +172,8 @@ pub struct Tape {
     cheap: HashSet<(Node, bool)>,
     /// Why the present computation cannot be followed.
     refusal: Option<&'static str>,
+    /// What it was told last since then.
+    says_yes: bool,
     /// Masks whose lanes were asked for, in order.
     asked: Vec<Node>,
     /// What stands for time, and which time it is.
@@ -193,6 +195,7 @@ impl Default for Tape {
             is_cautious: false,
             cheap: HashSet::new(),
             refusal: None,
+            says_yes: false,
             asked: Vec::new(),
             time: (f64::NAN.to_bits(), 0, 0.0),
             results: 0,
@@ -525,6 +528,11 @@ impl Tape {
     }
 
     fn decide(&mut self, mask: Node, is_any: bool) -> bool {
+        // What comes is not used, but has to end: whoever waits for yes, or for no, is given it.
+        if self.refusal.is_some() {
+            self.says_yes = !self.says_yes;
+            return self.says_yes;
+        }
         if let Some(holds) = self.settled(mask) {
             return holds;
         }
@@ -1273,6 +1281,21 @@ mod tests {
         assert!(
             explore(time, 9, false, &mut |_| Trace::of(0.5).apply(|x| (x.asin(), 0.0))).is_ok()
         );
+    }
+
+    #[test]
+    fn who_asks_until_an_answer_comes_is_refused_and_not_waited_for() {
+        for is_asked_above in [false, true] {
+            let [x, _] = inputs();
+            let endless = explore((0, 0.0), 5, false, &mut |_| {
+                let (mut y, far) = (x, Trace::of(1e300));
+                while if is_asked_above { !y.gt(far).any() } else { y.lt(far).any() } {
+                    y = y + 1.0;
+                }
+                y
+            });
+            assert!(endless.is_err());
+        }
     }
 
     #[test]

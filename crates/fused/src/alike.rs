@@ -9,7 +9,7 @@
 
 use crate::bundle::{Class, Memory, Use, classes, put_in_order};
 use crate::compiler::{self, Made, NotCompiled};
-use crate::frame::{HEAD, MACROS, moments, step_times};
+use crate::frame::{HEAD, MACROS, step_times};
 use crate::library::AlikeCode;
 use crate::text::{self, Among, Language, Style};
 use fluxline_core::circuit::Registry;
@@ -17,7 +17,7 @@ use fluxline_core::instructions::{Eight, Instructions};
 use fluxline_core::monitor::{FigurePlaces, Figures, Tally, larger};
 use fluxline_core::plan::Plan;
 use fluxline_core::program::apart::Apart;
-use fluxline_core::program::{Array, Layout, Obstacle, Part, Unit, get, set};
+use fluxline_core::program::{Array, Layout, Obstacle, Part, get, set};
 use fluxline_core::run::Stepper;
 use fluxline_core::state::State;
 use fluxline_core::variables::Variable;
@@ -267,18 +267,8 @@ impl Writer {
         program: &fluxline_core::program::Program,
         among: Among<'_>,
     ) -> usize {
-        let (times, ticks) = moments(&program.moments);
-        let comment = |_: &Unit| None;
-        let style = Style {
-            language: Language::Lanes,
-            comment: &comment,
-            times,
-            ticks,
-            seen: &[],
-            row: None,
-            common: &[],
-            among: Some(among),
-        };
+        let style = Style::of(Language::Lanes, &text::no_comment, program);
+        let style = Style { among: Some(among), ..style };
         let text = text::write(program, &style);
         self.statements += text.statements;
         let record = HEADER + self.lanes + program.finals.len();

@@ -76,7 +76,6 @@ impl Export<'_> {
         let wanted =
             Wanted { watch: false, width: Width::One, leave: Leave::Nothing, paths: PATHS };
         let program = program(self.plan, self.registry, self.start, wanted, &|_| false)?;
-        let (times, ticks) = crate::frame::moments(&program.moments);
         let comment = |unit: &Unit| match unit.part {
             Part::Component { component, .. } => {
                 let entry = &self.plan.variables.entries[component as usize];
@@ -86,17 +85,7 @@ impl Export<'_> {
             Part::Scatter(_) => Some("what each of them gets".to_owned()),
             Part::Figure(_) => None,
         };
-        let style = Style {
-            language,
-            comment: &comment,
-            times,
-            ticks,
-            seen: &[],
-            row: None,
-            common: &[],
-            among: None,
-        };
-        let text = text::write(&program, &style);
+        let text = text::write(&program, &Style::of(language, &comment, &program));
         let mut samples = vec![0];
         while samples.last().is_some_and(|&last| last < self.steps) {
             samples.push(self.sampling.next(samples[samples.len() - 1] + 1, self.steps));

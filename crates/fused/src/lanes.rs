@@ -5,7 +5,7 @@
 //! before it is run.
 
 use crate::compiler::{self, Made, NotCompiled};
-use crate::frame::{frame, moments};
+use crate::frame::frame;
 use crate::library::{Code, EngineUnit};
 use crate::text::{self, Language, Style};
 use fluxline_core::circuit::Registry;
@@ -14,7 +14,7 @@ use fluxline_core::lanes::{LaneUnit, Width, Widths, are_alike};
 use fluxline_core::number::Lanes;
 use fluxline_core::plan::Plan;
 use fluxline_core::program::{
-    Array, Known, Layout, Leave, Moment, Obstacle, Part, Unit, Wanted, constants, get, program_from,
+    Array, Known, Layout, Leave, Moment, Obstacle, Part, Wanted, constants, get, program_from,
 };
 use fluxline_core::state::State;
 use fluxline_core::trace;
@@ -100,24 +100,14 @@ impl LaneSource {
             |slot: u32| starts.iter().all(|other| bits(other, slot) == bits(start, slot));
         let (program, known) =
             program_from(&plan, registry, start, wanted, &is_different, &is_common)?;
-        let (times, ticks) = moments(&program.moments);
-        let comment = |_: &Unit| None;
         let seen: Option<Vec<u32>> =
             seen.iter().map(|slot| program.layout.number_of(slot.at)).collect();
         let not_there = || vec![Obstacle { component: None, why: "a temperature is looked at" }];
         let seen = seen.ok_or_else(not_there)?;
         let count = layout.first(Array::Figures);
         let common = text::common_slots(&program, (0..count).map(is_common).collect());
-        let style = Style {
-            language: Language::Lanes,
-            comment: &comment,
-            times,
-            ticks,
-            seen: &seen,
-            row: None,
-            common: &common,
-            among: None,
-        };
+        let style = Style::of(Language::Lanes, &text::no_comment, &program);
+        let style = Style { seen: &seen, common: &common, ..style };
         let text = text::write(&program, &style);
         let left: Vec<Option<(Part, Moment)>> = program
             .units

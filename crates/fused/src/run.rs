@@ -1,7 +1,7 @@
 //! Runs stepped by compiled code.
 
 use crate::compiler::{self, Made, NotCompiled};
-use crate::frame::{frame, moments};
+use crate::frame::frame;
 use crate::library::Code;
 use crate::text::{self, Language, Style};
 use fluxline_core::circuit::Registry;
@@ -56,19 +56,9 @@ impl Source {
     ) -> Result<Self, Untraced> {
         let wanted = Wanted { watch, width: Width::One, leave: Leave::Paths, paths: PATHS };
         let (program, known) = program_from(plan, registry, start, wanted, &|_| false, &|_| true)?;
-        let (times, ticks) = moments(&program.moments);
-        let comment = |_: &Unit| None;
         let row = row_of(variables, program.layout);
-        let style = Style {
-            language: Language::C,
-            comment: &comment,
-            times,
-            ticks,
-            seen: &[],
-            row: Some(&row),
-            common: &[],
-            among: None,
-        };
+        let style = Style::of(Language::C, &text::no_comment, &program);
+        let style = Style { row: Some(&row), ..style };
         let text = text::write(&program, &style);
         let calls_engine = program.units.iter().any(|unit| !unit.tree.is_closed());
         let code = frame(plan, &text, (1, 0), calls_engine);

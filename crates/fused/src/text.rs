@@ -7,6 +7,7 @@
 //! holds, and costs more than to ask, stands in a block of its own (`blocks`).
 
 use crate::blocks::{Block, Blocks};
+use crate::frame::moments;
 use crate::order::{Pace, Queue, latency, urgency};
 use fluxline_core::guard::Guards;
 use fluxline_core::program::{Array, End, Event, Layout, Part, Program, Unit};
@@ -76,6 +77,23 @@ pub struct Style<'a> {
     pub common: &'a [bool],
     /// The program is that of one unit among others.
     pub among: Option<Among<'a>>,
+}
+
+impl<'a> Style<'a> {
+    /// The step of a program and nothing else.
+    pub fn of(
+        language: Language,
+        comment: &'a dyn Fn(&Unit) -> Option<String>,
+        program: &Program,
+    ) -> Self {
+        let (times, ticks) = moments(&program.moments);
+        Self { language, comment, times, ticks, seen: &[], row: None, common: &[], among: None }
+    }
+}
+
+/// Says nothing of a unit.
+pub fn no_comment(_: &Unit) -> Option<String> {
+    None
 }
 
 /// What the others do with the numbers of a unit that is written by itself.
