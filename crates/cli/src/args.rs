@@ -375,6 +375,17 @@ pub struct Export {
     pub force: bool,
 }
 
+/// Whether code of a circuit's own is measured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum WhenFused {
+    /// Where it can be made
+    Auto,
+    /// Always: it is an error where it cannot
+    On,
+    /// Never
+    Off,
+}
+
 #[derive(Debug, Args)]
 pub struct Bench {
     /// The circuit file, or a model of Hopsan
@@ -384,8 +395,15 @@ pub struct Bench {
     #[arg(long, value_name = "N", default_value_t = 7, value_parser = clap::value_parser!(u32).range(1..))]
     pub repeat: u32,
     /// Measure code of its own, too, compiled by the C compiler of the machine
-    #[arg(long)]
-    pub fused: bool,
+    #[arg(
+        long,
+        value_name = "WHEN",
+        require_equals = true,
+        num_args = 0..=1,
+        default_value = "auto",
+        default_missing_value = "on"
+    )]
+    pub fused: WhenFused,
     /// Set a parameter: --set "relief.cracking_pressure=140 bar"
     #[arg(long, value_name = "NAME=VALUE")]
     pub set: Vec<String>,

@@ -97,7 +97,7 @@ impl Guards {
                 *place = Some(place.map_or(set, |other| sets.common(other, set)));
             };
             match ops[node] {
-                Op::Select(mask, yes, no) => {
+                Op::Select(mask, yes, no) | Op::Where(mask, yes, no) => {
                     used(mask, own, &mut sets);
                     for (side, holds) in [(yes, true), (no, false)] {
                         let set = sets.with(own, (mask, holds));
@@ -143,7 +143,9 @@ impl Guards {
         for node in self.used() {
             // What is chosen where it is asked costs no choice of its own.
             let is_chosen = match ops[node as usize] {
-                Op::Select(mask, ..) => is_spared((mask, true)) || is_spared((mask, false)),
+                Op::Select(mask, ..) | Op::Where(mask, ..) => {
+                    is_spared((mask, true)) || is_spared((mask, false))
+                }
                 _ => false,
             };
             if !is_chosen && !self.conditions(node).iter().any(|&literal| is_spared(literal)) {

@@ -76,6 +76,8 @@ pub enum Op {
     Angle(Node, Node),
     /// The second where the mask holds, else the third.
     Select(Node, Node, Node),
+    /// The second, which need not be computed where the mask holds in no lane: there it is the third.
+    Where(Node, Node, Node),
     /// A mask that always or never holds.
     Truth(bool),
     /// a < b.
@@ -103,7 +105,7 @@ impl Op {
     pub fn sources(self) -> impl Iterator<Item = Node> {
         use Op::{
             Add, And, Angle, Apart, Call, Div, Equal, Largest, Least, Less, LessEqual, Mul, Neg,
-            Not, Or, Power, Select, Sub,
+            Not, Or, Power, Select, Sub, Where,
         };
         let (a, b, c) = match self {
             Neg(a) | Call(_, a) | Not(a) => (Some(a), None, None),
@@ -121,7 +123,7 @@ impl Op {
             | Largest(a, b)
             | Equal(a, b)
             | Apart(a, b) => (Some(a), Some(b), None),
-            Select(a, b, c) => (Some(a), Some(b), Some(c)),
+            Select(a, b, c) | Where(a, b, c) => (Some(a), Some(b), Some(c)),
             _ => (None, None, None),
         };
         [a, b, c].into_iter().flatten()
@@ -131,7 +133,7 @@ impl Op {
 /// How far it is looked into masks for those that exclude each other.
 const DEEPEST: u32 = 12;
 /// How far back it is looked for what a number cannot be.
-const LAST_OPERATIONS: u32 = 4;
+const LAST_OPERATIONS: u32 = 8;
 
 /// A question about a mask, and what was answered.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -257,14 +259,47 @@ impl Tape {
         let never = |node: Node| depth > 0 && self.is_never_minus_zero(node, depth - 1);
         match self.ops[node as usize] {
             Op::Constant(bits) => bits != (-0.0_f64).to_bits(),
-            Op::Call(Function::Abs, _) => true,
             // A sum is −0 only where both are, a difference where −0 − 0 is.
             Op::Add(a, b) => never(a) || never(b),
             Op::Sub(a, _) => never(a),
-            Op::Mul(a, b) => a == b,
             Op::Select(_, a, b) => never(a) && never(b),
+            Op::Where(_, a, _) => never(a),
+            _ => self.is_without_sign(node, depth),
+        }
+    }
+    /// Whether a number is never below 0 nor −0, as far as its last operations tell.
+    fn is_without_sign(&self, node: Node, depth: u32) -> bool {
+        let without = |node: Node| depth > 0 && self.is_without_sign(node, depth - 1);
+        let is_positive = |node: Node| self.constant(node).is_some_and(|x| x > 0.0);
+        match self.ops[node as usize] {
+            Op::Constant(bits) => f64::from_bits(bits) >= 0.0 && bits != (-0.0_f64).to_bits(),
+            Op::Call(Function::Abs, _) => true,
+            Op::Call(Function::Sqrt, a) | Op::Where(_, a, _) => without(a),
+            Op::Mul(a, b) => a == b || without(a) && without(b),
+            Op::Add(a, b) | Op::Div(a, b) => without(a) && without(b),
+            Op::Select(mask, yes, no) => match self.ops[mask as usize] {
+                // The larger of two.
+                Op::Less(low, x) if x == yes && low == no => without(low),
+                Op::Less(x, low) if x == no && low == yes => is_positive(low),
+                _ => without(yes) && without(no),
+            },
             _ => false,
         }
+    }
+    /// Whether a number is 0 of either sign, as long as all numbers are finite: own code takes 0·x for 0.
+    /// A run whose numbers are not finite ends, and is repeated by the engine to find out why.
+    fn is_zero(&self, node: Node, depth: u32) -> bool {
+        let is_zero = |node: Node| depth > 0 && self.is_zero(node, depth - 1);
+        match self.ops[node as usize] {
+            Op::Constant(bits) => f64::from_bits(bits) == 0.0,
+            Op::Mul(a, b) => is_zero(a) || is_zero(b),
+            Op::Neg(a) | Op::Call(Function::Abs, a) => is_zero(a),
+            _ => false,
+        }
+    }
+    /// Whether to add a number, or to take it away, leaves another what it is.
+    fn is_nothing_to(&self, nothing: Node, other: Node) -> bool {
+        self.is_zero(nothing, LAST_OPERATIONS) && self.is_never_minus_zero(other, LAST_OPERATIONS)
     }
     fn commuting(&mut self, op: fn(Node, Node) -> Op, a: Node, b: Node, value: f64) -> Node {
         self.binary(op, a.min(b), a.max(b), value)
@@ -278,10 +313,16 @@ impl Tape {
         if is_nothing(self.constant(a)) {
             return b;
         }
-        for (zero, other) in [(a, b), (b, a)] {
-            if self.constant(zero) == Some(0.0) && self.is_never_minus_zero(other, LAST_OPERATIONS)
+        for (a, b) in [(a, b), (b, a)] {
+            if self.is_nothing_to(a, b) {
+                return b;
+            }
+            // a + (0 − x) = a − x.
+            if let Op::Sub(zero, x) = self.ops[b as usize]
+                && self.constant(zero) == Some(0.0)
+                && self.is_never_minus_zero(a, LAST_OPERATIONS)
             {
-                return other;
+                return self.sub(a, x);
             }
         }
         match (self.negated(a), self.negated(b)) {
@@ -292,7 +333,9 @@ impl Tape {
     }
     fn sub(&mut self, a: Node, b: Node) -> Node {
         let value = self.value(a) - self.value(b);
-        if self.constant(b).is_some_and(|b| b == 0.0 && b.is_sign_positive()) {
+        if self.constant(b).is_some_and(|b| b == 0.0 && b.is_sign_positive())
+            || self.is_nothing_to(b, a)
+        {
             return a;
         }
         match self.negated(b) {
@@ -503,6 +546,22 @@ impl Tape {
                 }
                 let value = if self.holds(mask) { self.value(yes) } else { self.value(no) };
                 self.intern(Op::Select(mask, yes, no), value)
+            }
+        }
+    }
+    /// The first, or the second where a mask holds in no lane.
+    fn either_way(&mut self, mask: Node, some: Node, none: Node) -> Node {
+        let is_about = |other: Node| match self.ops[mask as usize] {
+            Op::Not(opposite) => other == mask || other == opposite,
+            _ => other == mask,
+        };
+        match self.ops[some as usize] {
+            // It chooses by itself, and the choice may take the place of this one.
+            Op::Select(other, ..) if is_about(other) => self.select(mask, some, none),
+            _ if self.width == Width::One || some == none => self.select(mask, some, none),
+            _ => {
+                let value = if self.holds(mask) { self.value(some) } else { self.value(none) };
+                self.intern(Op::Where(mask, some, none), value)
             }
         }
     }
@@ -740,7 +799,8 @@ impl Num for Trace {
     fn select(mask: TraceMask, yes: Self, no: Self) -> Self {
         with(|tape| Self(tape.select(mask.0, yes.0, no.0)))
     }
-    /// Both, and a choice: the way on is the same after it.
+    /// Both, and a choice: the way on is the same after it. In lanes the first is right for all of them,
+    /// so that nothing need be chosen.
     fn where_any(
         mask: TraceMask,
         some: impl FnOnce() -> Self,
@@ -749,7 +809,10 @@ impl Num for Trace {
         match with(|tape| tape.settled(mask.0)) {
             Some(false) => none(),
             Some(true) => some(),
-            None => Self::select(mask, some(), none()),
+            None => {
+                let (some, none) = (some(), none());
+                with(|tape| Self(tape.either_way(mask.0, some.0, none.0)))
+            }
         }
     }
     /// Which stretch of the curve is chosen by halves, with the numbers of the stretch as constants.
@@ -1149,6 +1212,38 @@ mod tests {
         assert_eq!(Trace::zero() + (Trace::of(1.0) - x), Trace::of(1.0) - x);
         assert_ne!(x * y + 0.0, x * y);
         assert_ne!((x - y) + 0.0, x - y);
+        // Roots, quotients and products of what has no sign; the larger of two.
+        let size = (x * x) / y.max(Trace::of(2.0)) + x.abs().sqrt();
+        assert_eq!(size + 0.0, size);
+        assert_ne!(x.max(y) + 0.0, x.max(y));
+    }
+
+    #[test]
+    fn a_source_without_impedance_keeps_its_pressure_whatever_flows() {
+        let [q, y] = inputs();
+        let (pressure, zero) = (Trace::of(1e5), Trace::zero());
+        assert_eq!(pressure + zero * q, pressure);
+        assert_eq!(pressure - (-(zero * q) * 0.5), pressure);
+        assert_eq!(pressure + (zero - q), pressure - q);
+        // What may be −0 becomes 0 where 0 is added.
+        assert_ne!(y + zero * q, y);
+    }
+
+    #[test]
+    fn what_is_right_for_all_lanes_is_not_chosen_from() {
+        begin(Width::Lanes, usize::MAX);
+        let [x, y] = [Trace::load(0, 1.0), Trace::load(1, -2.0)];
+        let open = x.gt(Trace::zero());
+        let flow = Trace::where_any(open, || dear(x), Trace::zero);
+        let chosen = Trace::where_any(open, || Trace::select(open, dear(y), x), || x);
+        let ops = end();
+        assert!(matches!(ops[flow.node() as usize], Op::Where(..)));
+        assert!(matches!(ops[chosen.node() as usize], Op::Select(..)));
+        // Where the mask does not hold a single run takes the other side.
+        begin(Width::One, usize::MAX);
+        let x = Trace::load(0, 1.0);
+        let flow = Trace::where_any(x.gt(Trace::zero()), || dear(x), Trace::zero);
+        assert!(matches!(end()[flow.node() as usize], Op::Select(..)));
     }
 
     #[test]

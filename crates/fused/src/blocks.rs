@@ -39,12 +39,18 @@ impl Blocks {
         // Choices by the same mask that are wanted under the same conditions.
         let mut alike: BTreeMap<(Node, bool, u32), Vec<Node>> = BTreeMap::new();
         for node in guards.used().filter(|&node| !fixed(node)) {
-            let Op::Select(mask, yes, no) = ops[node as usize] else { continue };
+            let (mask, yes, no, is_asked) = match ops[node as usize] {
+                Op::Select(mask, yes, no) => (mask, yes, no, None),
+                // Only where it holds is there anything to spare.
+                Op::Where(mask, yes, no) => (mask, yes, no, Some(true)),
+                _ => continue,
+            };
             let spared = [guards.spared((mask, true)), guards.spared((mask, false))];
-            if spared[0].max(spared[1]) < WORTH_ASKING {
+            let holds = is_asked.unwrap_or(spared[0] >= spared[1]);
+            let most = if is_asked.is_some() { spared[0] } else { spared[0].max(spared[1]) };
+            if most < WORTH_ASKING {
                 continue;
             }
-            let holds = spared[0] >= spared[1];
             let is_dear = |side: Node, holds: bool| is_under(side, (mask, holds)) && !fixed(side);
             let spares = match in_lanes {
                 true => is_dear(if holds { yes } else { no }, holds),

@@ -544,6 +544,7 @@ impl<'a> Writer<'a> {
             Op::Select(mask, yes, no) if lanes => {
                 format!("CHOOSE({}, {}, {})", n(mask), n(yes), n(no))
             }
+            Op::Where(_, yes, _) => n(yes),
             Op::Select(mask, yes, no) => format!("{} ? {} : {}", n(mask), n(yes), n(no)),
             Op::Least(a, b) if rust => {
                 let (a, b) = (n(a), n(b));
@@ -737,7 +738,7 @@ impl<'a> Writer<'a> {
     /// Writes choices by a mask of which one side is computed only where it is taken.
     fn block(&mut self, (mask, holds): (Node, bool), choices: &[Node]) {
         let sides = |select: Node| match self.program.ops[select as usize] {
-            Op::Select(_, yes, no) => (yes, no),
+            Op::Select(_, yes, no) | Op::Where(_, yes, no) => (yes, no),
             _ => (select, select),
         };
         let members: Vec<(Node, Node, Node)> =
@@ -759,7 +760,8 @@ impl<'a> Writer<'a> {
             members.iter().map(|&(_, yes, no)| if holds || !lanes { yes } else { no }).collect();
         self.need_all(&first);
         for (&(member, yes, no), &first) in members.iter().zip(&first) {
-            let value = match lanes {
+            let is_chosen = matches!(self.op(member), Op::Select(..));
+            let value = match lanes && is_chosen {
                 true => format!("CHOOSE({mask}, {}, {})", self.name(yes), self.name(no)),
                 false => self.value_for(member, first),
             };

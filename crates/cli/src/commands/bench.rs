@@ -1,7 +1,8 @@
 //! `fluxline bench`: how fast a circuit runs.
 
 use super::Console;
-use crate::args::Bench;
+use crate::args::{Bench, WhenFused};
+use crate::display;
 use crate::session::{Engine, Recording, Session};
 use fluxline_core::engine;
 use fluxline_core::recorder::Recorder;
@@ -32,8 +33,7 @@ struct TypeCost {
 /// What was measured.
 struct Measured {
     startup: f64,
-    /// Seconds of each repeat, the least first.
-    seconds: Vec<f64>,
+    engine: Times,
     steps: u64,
     components: usize,
     simulated: f64,
@@ -41,12 +41,36 @@ struct Measured {
     types: Vec<TypeCost>,
     memory: Option<u64>,
     own_code: Option<OwnCode>,
+    /// Why there is none, where it was left open.
+    no_own_code: Option<String>,
+}
+
+/// Seconds of each repeat, the least first.
+struct Times(Vec<f64>);
+
+impl Times {
+    fn of(mut seconds: Vec<f64>) -> Self {
+        seconds.sort_by(f64::total_cmp);
+        Self(seconds)
+    }
+    fn least(&self) -> f64 {
+        self.0.first().copied().unwrap_or(f64::NAN)
+    }
+    fn median(&self) -> f64 {
+        let n = self.0.len();
+        0.5 * (self.0[(n - 1) / 2] + self.0[n / 2])
+    }
+    /// Least time of a step, ns.
+    fn per_step(&self, steps: u64) -> f64 {
+        self.least() * 1e9 / steps.max(1) as f64
+    }
 }
 
 /// What code of its own makes of it.
 struct OwnCode {
-    /// Seconds of each repeat, the least first.
-    seconds: Vec<f64>,
+    times: Times,
+    /// What it took to follow the circuit and to open the code, s.
+    made_in: f64,
     /// What the compiler took; nothing when the code was there.
     compiler: Option<f64>,
     statements: usize,
@@ -85,16 +109,21 @@ fn measure(session: &Session, args: &Bench, startup: f64) -> Result<Measured, Di
         let first = found.iter().next().map_or("nothing to record", |d| d.message()).to_owned();
         Diagnostic::error(Code::RecordMatchesNothing, first)
     })?;
-    let mut code = match args.fused {
-        false => None,
-        true => Some(
-            for_run(plan, &session.registry, &plan.initial, &chosen.variables, steps, true)
-                .map_err(|why| {
-                    let message = format!("the circuit has no code of its own: {why}");
-                    Diagnostic::error(Code::NoOwnCode, message)
-                        .help("measure the engine alone, without `--fused`")
-                })?,
-        ),
+    let begin = Instant::now();
+    let made = match args.fused {
+        WhenFused::Off => None,
+        _ => Some(for_run(plan, &session.registry, &plan.initial, &chosen.variables, steps, true)),
+    };
+    let made_in = begin.elapsed().as_secs_f64();
+    let (mut code, no_own_code) = match made {
+        None => (None, None),
+        Some(Ok(code)) => (Some(code), None),
+        Some(Err(why)) if args.fused == WhenFused::Auto => (None, Some(why.to_string())),
+        Some(Err(why)) => {
+            let message = format!("the circuit has no code of its own: {why}");
+            return Err(Diagnostic::error(Code::NoOwnCode, message)
+                .help("measure the engine alone, with `--fused=off`"));
+        }
     };
     let once = |stepper: &mut dyn FnMut(&mut State<f64>, &mut Recorder) -> Outcome| {
         let mut state = plan.initial.clone();
@@ -121,13 +150,16 @@ fn measure(session: &Session, args: &Bench, startup: f64) -> Result<Measured, Di
             })?);
         }
     }
-    seconds.sort_by(f64::total_cmp);
-    with_code.sort_by(f64::total_cmp);
-    let own_code = code.map(|code| OwnCode {
-        seconds: with_code,
-        compiler: code.made().took.map(|took| took.as_secs_f64()),
-        statements: code.statements(),
-        by_engine: code.engine_steps(plan).into_iter().map(str::to_owned).collect(),
+    let engine = Times::of(seconds);
+    let own_code = code.map(|code| {
+        let compiler = code.made().took.map(|took| took.as_secs_f64());
+        OwnCode {
+            times: Times::of(with_code),
+            made_in: made_in - compiler.unwrap_or(0.0),
+            compiler,
+            statements: code.statements(),
+            by_engine: code.engine_steps(plan).into_iter().map(str::to_owned).collect(),
+        }
     });
     let memory = peak_memory();
     let mut state = plan.initial.clone();
@@ -147,13 +179,14 @@ fn measure(session: &Session, args: &Bench, startup: f64) -> Result<Measured, Di
             name,
             members,
             share: seconds / total.max(f64::MIN_POSITIVE),
-            nanoseconds: seconds * 1e9 / (profiled.max(1) as f64 * members as f64),
+            nanoseconds: seconds / total.max(f64::MIN_POSITIVE) * engine.per_step(steps)
+                / members as f64,
         })
         .collect();
     types.sort_by(|a, b| b.share.total_cmp(&a.share).then(a.name.cmp(b.name)));
     Ok(Measured {
         startup,
-        seconds,
+        engine,
         steps,
         components: plan.component_count(),
         simulated: steps as f64 * plan.step,
@@ -161,6 +194,7 @@ fn measure(session: &Session, args: &Bench, startup: f64) -> Result<Measured, Di
         types,
         memory,
         own_code,
+        no_own_code,
     })
 }
 
@@ -172,26 +206,20 @@ pub(super) fn peak_memory() -> Option<u64> {
     Some(kilobytes * 1024)
 }
 
-/// Of times in order, the least.
-fn least(all: &[f64]) -> f64 {
-    all.first().copied().unwrap_or(f64::NAN)
-}
-
-/// Of times in order, that in the middle.
-fn median(all: &[f64]) -> f64 {
-    let n = all.len();
-    0.5 * (all[(n - 1) / 2] + all[n / 2])
-}
-
 impl Measured {
-    fn least(&self) -> f64 {
-        least(&self.seconds)
+    /// The faster of the two.
+    fn fastest(&self) -> (&'static str, &Times) {
+        match &self.own_code {
+            Some(code) if code.times.least() < self.engine.least() => ("own code", &code.times),
+            _ => ("engine", &self.engine),
+        }
     }
-    fn median(&self) -> f64 {
-        median(&self.seconds)
-    }
-    fn per_step(&self) -> f64 {
-        self.least() * 1e9 / self.steps.max(1) as f64
+
+    /// From how many steps on a run is sooner done with own code, compiled for it.
+    fn pays_from(&self, code: &OwnCode) -> Option<u64> {
+        let spared = self.engine.per_step(self.steps) - code.times.per_step(self.steps);
+        let seconds = code.made_in + code.compiler?;
+        (spared > 0.0).then(|| (seconds * 1e9 / spared).ceil() as u64)
     }
 }
 
@@ -209,27 +237,39 @@ fn in_json(args: &Bench, measured: &Measured) -> serde_json::Value {
             })
         })
         .collect();
+    let (manner, fastest) = measured.fastest();
+    let steps = measured.steps;
+    let per_step = fastest.per_step(steps);
     json!({
         "file": args.file.display().to_string(),
-        "min_seconds": measured.least(),
-        "median_seconds": measured.median(),
-        "repeats": measured.seconds.len(),
-        "steps": measured.steps,
+        "manner": manner,
+        "min_seconds": fastest.least(),
+        "median_seconds": fastest.median(),
+        "repeats": fastest.0.len(),
+        "steps": steps,
         "components": measured.components,
         "recorded_variables": measured.recorded,
-        "ns_per_step": measured.per_step(),
-        "ns_per_component_step": measured.per_step() / measured.components.max(1) as f64,
-        "real_time_factor": measured.simulated / measured.least(),
+        "ns_per_step": per_step,
+        "ns_per_component_step": per_step / measured.components.max(1) as f64,
+        "real_time_factor": measured.simulated / fastest.least(),
         "startup_seconds": measured.startup,
         "peak_memory_bytes": measured.memory,
+        "engine": {
+            "min_seconds": measured.engine.least(),
+            "median_seconds": measured.engine.median(),
+            "ns_per_step": measured.engine.per_step(steps),
+        },
         "fused": measured.own_code.as_ref().map(|code| json!({
-            "min_seconds": least(&code.seconds),
-            "median_seconds": median(&code.seconds),
-            "ns_per_step": least(&code.seconds) * 1e9 / measured.steps.max(1) as f64,
+            "min_seconds": code.times.least(),
+            "median_seconds": code.times.median(),
+            "ns_per_step": code.times.per_step(steps),
+            "startup_seconds": code.made_in,
             "compile_seconds": code.compiler,
+            "pays_from_steps": measured.pays_from(code),
             "statements": code.statements,
             "by_engine": code.by_engine,
         })),
+        "no_fused_because": measured.no_own_code,
         "types": types,
     })
 }
@@ -243,35 +283,42 @@ fn in_words(args: &Bench, measured: &Measured) -> String {
         measured.recorded
     );
     let mut line = |name: &str, value: String| text.push_str(&format!("  {name:<17} {value}\n"));
+    let (manner, fastest) = measured.fastest();
+    let steps = measured.steps;
     line("start-up", format!("{:.3} ms", 1e3 * measured.startup));
     line(
         "step loop",
         format!(
-            "{:.3} ms at least, {:.3} ms in the middle, of {} runs",
-            1e3 * measured.least(),
-            1e3 * measured.median(),
-            measured.seconds.len()
+            "{:.3} ms at least, {:.3} ms in the middle, of {} runs by {}",
+            1e3 * fastest.least(),
+            1e3 * fastest.median(),
+            fastest.0.len(),
+            if manner == "engine" { "the engine" } else { manner },
         ),
     );
-    line("per step", format!("{:.1} ns", measured.per_step()));
-    line(
-        "per component",
-        format!("{:.1} ns", measured.per_step() / measured.components.max(1) as f64),
-    );
-    line("real time", format!("{:.0} ×", measured.simulated / measured.least()));
+    let per_step = fastest.per_step(steps);
+    line("per step", format!("{per_step:.1} ns"));
+    line("per component", format!("{:.1} ns", per_step / measured.components.max(1) as f64));
+    line("real time", format!("{:.0} ×", measured.simulated / fastest.least()));
+    let by_engine = measured.engine.per_step(steps);
+    line("engine", format!("{by_engine:.1} ns per step"));
     if let Some(code) = &measured.own_code {
-        let fastest = least(&code.seconds);
-        let times = measured.least() / fastest;
-        let per_step = fastest * 1e9 / measured.steps.max(1) as f64;
-        line("own code", format!("{per_step:.1} ns per step, {times:.2} × as fast"));
+        let by_code = code.times.per_step(steps);
+        line("own code", format!("{by_code:.1} ns per step, {:.2} × as fast", by_engine / by_code));
         let compiled = match code.compiler {
             Some(seconds) => format!("{seconds:.3} s"),
             None => "before".to_owned(),
         };
         line("compiled", format!("{compiled}, {} statements", code.statements));
+        if let Some(least) = measured.pays_from(code) {
+            line("pays", format!("in a run of {} or more", display::counted(least, "step")));
+        }
         if !code.by_engine.is_empty() {
             line("by the engine", code.by_engine.join(", "));
         }
+    }
+    if let Some(why) = &measured.no_own_code {
+        line("own code", format!("none: {why}"));
     }
     if let Some(bytes) = measured.memory {
         line("memory", format!("{:.1} MB", bytes as f64 / 1e6));

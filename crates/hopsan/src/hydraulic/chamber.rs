@@ -55,6 +55,12 @@ impl Chamber {
         io.impedance(self.first)
     }
 
+    /// Z = (N + 2)/2·T/(1−α)·β/V of N ports, for β/V.
+    #[inline(always)]
+    pub fn impedance_of<T: Num>(self, stiffness: T, dt: f64) -> T {
+        stiffness * ((self.count + 2) as f64 / 2.0 * dt / (1.0 - FILTER))
+    }
+
     /// True where the pressure at a port is 0: there the chamber has run dry.
     #[inline(always)]
     pub fn is_dry<T: Num>(self, io: &Step<'_, T>) -> T::Mask {
@@ -131,11 +137,16 @@ impl<T: Num, const N: usize> Piston<T, N> {
     }
 
     /// Impedances of the chambers at a position, where 0 is in and −s is out.
-    ///
-    /// Z = (N + 2)/2·β·T/(V·(1−α)) with a volume that keeps oil against the mass stable:
-    /// V ≥ β·T²·A²/(0.1·m).
     #[inline(always)]
     pub fn impedances(&self, chambers: &[Chamber; N], x: T, mass: T, dt: f64) -> [T; N] {
+        let volumes = self.volumes(x, mass, dt);
+        std::array::from_fn(|i| chambers[i].impedance_of(self.bulk_modulus / volumes[i], dt))
+    }
+
+    /// Volumes of the chambers at a position, at least those that keep oil against the mass stable:
+    /// V ≥ β·T²·A²/(0.1·m).
+    #[inline(always)]
+    pub fn volumes(&self, x: T, mass: T, dt: f64) -> [T; N] {
         std::array::from_fn(|i| {
             let (area, beta) = (self.areas[i], self.bulk_modulus);
             let length = if i.is_multiple_of(2) { -x } else { self.stroke + x };
@@ -143,8 +154,7 @@ impl<T: Num, const N: usize> Piston<T, N> {
             let (stiff, heavy) = (beta * (dt * dt) * area * area, mass * STIFFNESS_SHARE);
             // Far above the smallest volume nobody waits for the division that gives it.
             let is_near = !(volume * heavy).gt(stiff * 1.000_001);
-            let volume = T::where_any(is_near, || at_least(volume, stiff, heavy), || volume);
-            beta / volume * ((chambers[i].count + 2) as f64 / 2.0 * dt / (1.0 - FILTER))
+            T::where_any(is_near, || at_least(volume, stiff, heavy), || volume)
         })
     }
 

@@ -265,11 +265,18 @@ impl Physics for PumpPiston {
         let piston = Self::piston(io, io.input(Self::VOLUME) + half);
         let (x, v) = (io.displacement(Self::ROD), io.flow(Self::ROD));
         let leakage = io.input(Self::LEAKAGE);
-        let mut leak = leakage * Self::CHAMBER.leakage_wave(io);
-        if (leakage.gt(T::zero()) | leakage.lt(T::zero())).any() {
-            leak = leak / (leakage * Self::CHAMBER.impedance(io) + 1.0);
-        }
-        let z = piston.impedances(&[Self::CHAMBER], x, io.dry(Self::ROD), io.dt);
+        let leak = leakage * Self::CHAMBER.leakage_wave(io);
+        let volume = piston.volumes(x, io.dry(Self::ROD), io.dt)[0];
+        // Leakage and impedance are divided by one number each: one division gives both.
+        let (leak, per_volume) = match (leakage.gt(T::zero()) | leakage.lt(T::zero())).any() {
+            true => {
+                let opposed = leakage * Self::CHAMBER.impedance(io) + 1.0;
+                let both = (opposed * volume).recip();
+                (leak * (both * volume), both * opposed)
+            }
+            false => (leak, volume.recip()),
+        };
+        let z = [Self::CHAMBER.impedance_of(piston.bulk_modulus * per_volume, io.dt)];
         let wave = Self::CHAMBER.step(io, z[0], piston.displaced(v)[0], -leak);
         let wave = piston.force([wave]) + io.input(Self::SPRING_FORCE);
         io.set_wave(Self::ROD, wave, piston.resistance(z));
@@ -297,8 +304,9 @@ struct Kidney<T> {
     length: T,
     /// Lengths of the grooves in front and behind.
     grooves: [T; 2],
-    /// Radius of the rounded ends.
+    /// Radius of the rounded ends, and what makes a length one of their diameters.
     r: T,
+    per_diameter: T,
     /// Length of the port.
     port: T,
     /// tan of the angle that the grooves rise with.
@@ -311,9 +319,7 @@ impl<T: Num> Kidney<T> {
     /// Area that two circles of the rounded ends' radius share, their centres `d` apart.
     #[inline(always)]
     fn lens(&self, d: T) -> T {
-        let r = self.r;
-        let angle = (d / (r * 2.0)).acos();
-        r * r * angle * 2.0 - d * (r * r * 4.0 - d * d).max(T::zero()).sqrt() * 0.5
+        lens(d * self.per_diameter) * (self.r * self.r * 2.0)
     }
 
     /// Area of a groove after a length, of which `share` is the ratio of the grooves' lengths.
@@ -374,6 +380,42 @@ impl<T: Num> Stretches<T> {
         let area = T::where_any(here, || T::select(here, value(), area), || area);
         Self { x, area, open: open & !here }
     }
+}
+
+/// acos u − u·√(1 − u²): twice the share of a circle's square of the radius that a chord at u radii from
+/// the centre cuts off.
+///
+/// With w = 1 − |u| it is w·√w·P(w), where P is smooth up to w = 2: a polynomial through Chebyshev's points
+/// of 0 … 1, within 5·10⁻¹⁶ of it. The difference of arc and root would lose digits for small w, and take
+/// two roots and a division.
+#[inline(always)]
+fn lens<T: Num>(u: T) -> T {
+    const P: [f64; 16] = [
+        1.885_618_083_164_127_2,
+        -0.282_842_712_474_815_5,
+        -0.025_253_813_597_175_91,
+        -0.004_910_464_312_509_822_5,
+        -0.001_255_506_639_381_521_9,
+        -0.000_371_927_373_724_999_3,
+        -0.000_120_148_764_846_991_61,
+        -4.515_667_683_028_001e-5,
+        -4.341_213_154_222_549_5e-6,
+        -3.186_213_738_549_924e-5,
+        4.318_605_240_548_964_6e-5,
+        -5.770_839_026_047_147e-5,
+        4.970_976_574_930_569e-5,
+        -2.980_537_006_704_828_4e-5,
+        1.065_294_136_777_974_9e-5,
+        -1.858_178_600_101_190_3e-6,
+    ];
+    let w = (T::one() - u.abs()).max(T::zero());
+    // By halves, so that few products wait for each other.
+    let (w2, pair) = (w * w, |i: usize| w * P[i + 1] + P[i]);
+    let four = |i: usize| pair(i) + pair(i + 2) * w2;
+    let w4 = w2 * w2;
+    let eight = |i: usize| four(i) + four(i + 4) * w4;
+    let near = w * w.sqrt() * (eight(0) + eight(8) * (w4 * w4));
+    T::select(u.lt(T::zero()), T::of(PI) - near, near)
 }
 
 /// What is left of x after whole turns of 360 towards zero.
@@ -440,6 +482,7 @@ impl Physics for ValvePlate {
             length: length * arc,
             grooves: [g1 * arc, g2 * arc],
             r: r * arc,
+            per_diameter: (r * arc * 2.0).recip(),
             port: port * arc,
             rise,
             opening,
@@ -450,13 +493,18 @@ impl Physics for ValvePlate {
         let back = degrees.lt(T::zero());
         let turned = degrees.abs() - begin;
         let of_turn = within_turn(turned);
+        // Where each port's turn begins, counted from the first one's; the last of them.
+        let start = |piston: usize, behind: f64| piston as f64 * 360.0 / k.pistons as f64 + behind;
+        let has_begun = turned.ge(T::of(start(k.pistons.max(1) - 1, 180.0)));
         let area = |piston: usize, behind: f64| {
             // What is left of turned − start after whole turns, towards zero.
-            let start = piston as f64 * 360.0 / k.pistons as f64 + behind;
-            let (since, rest) = (turned - start, of_turn - start % 360.0);
+            let start = start(piston, behind);
+            let rest = of_turn - start % 360.0;
             let rest = T::select(rest.lt(T::zero()), rest + 360.0, rest);
-            let x = T::select(since.lt(T::zero()), since, rest);
-            kidney.area(T::select(back, -x + 360.0, x) * arc)
+            let early = || T::select(turned.lt(T::of(start)), turned - start, rest);
+            let x = T::where_any(!has_begun, early, || rest);
+            let x = T::where_any(back, || T::select(back, -x + 360.0, x), || x);
+            kidney.area(x * arc)
         };
         let gain = match k.has_constant_gain {
             true => k.gain,
@@ -681,6 +729,34 @@ mod tests {
         let mut bench = mount(&plate, &inputs, &[9, 1, 1]);
         bench.start();
         bench
+    }
+
+    /// Against ∫ 2·√(1 − t²) dt from u to 1 by Gauss and Legendre's rule in the angle, which is exact to
+    /// rounding for so smooth a function.
+    #[test]
+    fn two_circles_share_the_area_between_their_chords() {
+        let nodes = [0.906_179_845_938_664, 0.538_469_310_105_683_1, 0.0];
+        let weights = [0.236_926_885_056_189_1, 0.478_628_670_499_366_47, 0.568_888_888_888_888_9];
+        let integral = |u: f64| {
+            // With t = cos θ: ∫ 2·sin²θ dθ from 0 to acos u, in a hundred pieces.
+            let (end, pieces) = (u.acos(), 100);
+            let width = end / f64::from(pieces);
+            let piece = |i: i32| {
+                let middle = (f64::from(i) + 0.5) * width;
+                let at = |x: f64| 2.0 * (middle + 0.5 * width * x).sin().powi(2);
+                let pairs = nodes.iter().zip(weights).take(2);
+                let sum: f64 = pairs.map(|(&x, w)| w * (at(x) + at(-x))).sum();
+                0.5 * width * (sum + weights[2] * at(0.0))
+            };
+            (0..pieces).map(piece).sum::<f64>()
+        };
+        for i in -100..=100 {
+            let u = f64::from(i) / 100.0;
+            let (ours, exact) = (lens(u), integral(u));
+            assert!((ours - exact).abs() <= 4e-15 * exact.max(1e-12), "{u}: {ours} for {exact}");
+        }
+        assert_eq!(lens(1.0), 0.0);
+        assert!((lens(-1.0_f64) - PI).abs() < 1e-15);
     }
 
     #[test]
