@@ -104,8 +104,13 @@ fn every_tenth_step() {
     let partition = Partition::for_rare_exchange(&plan, 2);
     let rare = || RareCut::new(&plan, &partition, 10, filter).expect("a cut at volumes");
     let sizes: Vec<usize> = rare().split.parts.iter().map(|part| part.components).collect();
+    let costs = Costs::measure(&plan);
+    let tasks = Tasks::of(&plan, &costs);
+    let shares = Mapping::of(&tasks, &costs.links(), partition.clone(), Method::Multilevel).shares;
+    let work: Vec<f64> = shares.iter().map(|share| share.time.work.round()).collect();
     println!(
-        "\ndual transmission, step 10 µs, exchange every 10th step, parts of {sizes:?}, {} lines split:",
+        "\ndual transmission, step 10 µs, exchange every 10th step, parts of {sizes:?} with {work:?} ns to\n\
+         compute, {} lines split:",
         rare().lines.len()
     );
     let steps = 200_000;

@@ -37,7 +37,7 @@ pub(crate) const NUMBERS: usize = 2;
 ///
 /// The ends of a line are off its mean pressure by half of the split error. Resonances that a hard
 /// start leaves behind go on with what was wrong in the beginning: with this bound, pressures of the
-/// dual transmission among the examples stay within 0.06 % of the largest one, and exchanges are 1.14
+/// dual transmission among the examples stay within 0.06 % of the largest one, and exchanges are 1.25
 /// times as many as with a fixed n of 10.
 pub const SPLIT_ERROR: f64 = 1e-4;
 
