@@ -5,6 +5,7 @@ mod catalogue;
 mod compare_solvers;
 mod failures;
 mod hopsan;
+mod measuring;
 mod parallel;
 mod partition;
 mod plots;
