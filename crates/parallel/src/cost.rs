@@ -368,8 +368,6 @@ pub struct Sitting {
 /// Time of a whole step in parts on threads beside that in one piece over the same steps, in turns, so
 /// that a busy machine slows both. The least of several rounds each, without what it takes to begin.
 pub fn measure_parts(plan: &Plan, cut: &Cut, manner: Manner) -> Sitting {
-    // A quarter of a second each.
-    let steps = (2.5e8 / measure_step(plan).max(1.0)).clamp(16.0, 1e5) as u64;
     // One thread is not to take over: this is what several take.
     let manner = Manner { gives_way: false, ..manner };
     let timed = |steps: u64, in_parts: bool| {
@@ -384,6 +382,10 @@ pub fn measure_parts(plan: &Plan, cut: &Cut, manner: Manner) -> Sitting {
         };
         begin.elapsed().as_secs_f64() * 1e9
     };
+    // A quarter of a second each; more where it takes long to begin, which differs from time to time by
+    // more than some steps take.
+    let patience = (2.0 * timed(1, true)).max(2.5e8);
+    let steps = (patience / measure_step(plan).max(1.0)).clamp(16.0, 1e5) as u64;
     let mut rounds = [[f64::INFINITY; 2]; 5];
     let mut set_up = f64::INFINITY;
     let begun = Instant::now();
