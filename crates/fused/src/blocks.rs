@@ -39,16 +39,15 @@ impl Blocks {
         // Choices by the same mask that are wanted under the same conditions.
         let mut alike: BTreeMap<(Node, bool, u32), Vec<Node>> = BTreeMap::new();
         for node in guards.used().filter(|&node| !fixed(node)) {
-            let (mask, yes, no, is_asked) = match ops[node as usize] {
-                Op::Select(mask, yes, no) => (mask, yes, no, None),
+            let (mask, yes, no, is_choice) = match ops[node as usize] {
+                Op::Select(mask, yes, no) => (mask, yes, no, true),
                 // Only where it holds is there anything to spare.
-                Op::Where(mask, yes, no) => (mask, yes, no, Some(true)),
+                Op::Where(mask, yes, no) => (mask, yes, no, false),
                 _ => continue,
             };
-            let spared = [guards.spared((mask, true)), guards.spared((mask, false))];
-            let holds = is_asked.unwrap_or(spared[0] >= spared[1]);
-            let most = if is_asked.is_some() { spared[0] } else { spared[0].max(spared[1]) };
-            if most < WORTH_ASKING {
+            let [held, not_held] = [true, false].map(|holds| guards.spared((mask, holds)));
+            let holds = !is_choice || held >= not_held;
+            if (if holds { held } else { not_held }) < WORTH_ASKING {
                 continue;
             }
             let is_dear = |side: Node, holds: bool| is_under(side, (mask, holds)) && !fixed(side);
