@@ -136,6 +136,9 @@ impl Samples {
 /// The most numbers kept in memory; beyond it rows only go to the sink.
 pub const MOST_IN_MEMORY: usize = 25_000_000;
 
+/// Numbers of rows that are taken at once where they only go to the sink, unless one row has more.
+const ROOM: usize = 8192;
+
 /// Which array of the state a variable is in (bonds, signals, states, temperatures), and where.
 fn source(slot: &Slot) -> (usize, usize) {
     match slot.at {
@@ -207,7 +210,7 @@ impl<'a> Recorder<'a> {
             rows,
             used: 0,
             in_memory,
-            row: vec![0.0; width],
+            row: vec![0.0; if in_memory { width } else { width * (ROOM / width).max(1) }],
             variables,
             sampling,
             sink: None,
@@ -284,49 +287,87 @@ impl<'a> Recorder<'a> {
 
     /// Records a row; false when it holds something that is not a number, which is not recorded.
     pub fn record(&mut self, time: f64, state: &State<f64>) -> bool {
-        self.record_by(time, |columns, row| columns.read(state, row))
+        self.record_rows(&[0, 0], std::iter::once(time), |rows| rows.read(0, state))
     }
 
-    /// The same of a state that `advance` makes of another, with the values of the row if it can.
-    pub(crate) fn record_after(
+    /// How many rows of the next steps can be taken at once.
+    pub(crate) fn room(&self) -> usize {
+        match self.in_memory {
+            true => usize::MAX,
+            false => self.row.len() / self.columns.width,
+        }
+    }
+
+    /// Records rows that `take_steps` writes after each of these stretches of steps but the last, at
+    /// these times; false when one holds something that is not a number: only those before it are
+    /// recorded.
+    pub(crate) fn record_rows(
         &mut self,
-        time: f64,
-        state: &mut State<f64>,
-        advance: impl FnOnce(&mut State<f64>, &mut [f64]) -> bool,
+        stretches: &[u64],
+        times: impl Iterator<Item = f64>,
+        take_steps: impl FnOnce(&mut Rows<'_>),
     ) -> bool {
-        self.record_by(time, |columns, row| {
-            if !advance(state, &mut row[1..]) {
-                columns.read(state, row);
+        let width = self.columns.width;
+        let size = stretches.len().saturating_sub(1) * width;
+        // Kept rows are written where they stay.
+        if self.in_memory && self.rows.len() < self.used + size {
+            self.rows.resize(self.used + size, 0.0);
+        }
+        let numbers = match self.in_memory {
+            true => &mut self.rows[self.used..self.used + size],
+            false => &mut self.row[..size],
+        };
+        for (row, time) in numbers.chunks_exact_mut(width).zip(times) {
+            row[0] = time;
+        }
+        take_steps(&mut Rows { stretches, columns: &self.columns, numbers: &mut *numbers });
+        let all_finite = are_finite(numbers);
+        for row in numbers.chunks_exact(width) {
+            if !all_finite && !are_finite(row) {
+                return false;
             }
-        })
+            if let Some(sink) = &mut self.sink
+                && self.failure.is_none()
+                && let Err(error) = sink.row(row)
+            {
+                self.failure = Some(error);
+            }
+            if self.in_memory {
+                self.used += width;
+            }
+            self.recorded += 1;
+        }
+        true
+    }
+}
+
+/// Rows that are recorded on the way through the next steps.
+pub struct Rows<'a> {
+    stretches: &'a [u64],
+    columns: &'a Columns,
+    numbers: &'a mut [f64],
+}
+
+impl<'a> Rows<'a> {
+    /// Steps up to each row, one after the other, and those that are left after the last row.
+    pub fn stretches(&self) -> &'a [u64] {
+        self.stretches
     }
 
-    fn record_by(&mut self, time: f64, write: impl FnOnce(&Columns, &mut [f64])) -> bool {
-        // Kept rows are written where they stay.
-        let kept = self.used..self.used + self.columns.width;
-        if self.in_memory && self.rows.len() < kept.end {
-            self.rows.resize(kept.end, 0.0);
-        }
-        let row = match self.in_memory {
-            true => &mut self.rows[kept],
-            false => &mut self.row[..],
-        };
-        row[0] = time;
-        write(&self.columns, row);
-        if !are_finite(row) {
-            return false;
-        }
-        if let Some(sink) = &mut self.sink
-            && self.failure.is_none()
-            && let Err(error) = sink.row(row)
-        {
-            self.failure = Some(error);
-        }
-        if self.in_memory {
-            self.used += self.columns.width;
-        }
-        self.recorded += 1;
-        true
+    /// How far rows are apart in [`Rows::numbers`].
+    pub fn width(&self) -> usize {
+        self.columns.width
+    }
+
+    /// All rows, one after the other: time, which is there, then values in the order of the variables.
+    pub fn numbers(&mut self) -> &mut [f64] {
+        self.numbers
+    }
+
+    /// Reads the values of a row from a state.
+    pub fn read(&mut self, row: usize, state: &State<f64>) {
+        let width = self.columns.width;
+        self.columns.read(state, &mut self.numbers[row * width..(row + 1) * width]);
     }
 }
 

@@ -3,9 +3,10 @@
 use crate::engine::{self, Offence};
 use crate::monitor::{Tally, Verdict};
 use crate::plan::Plan;
-use crate::recorder::Recorder;
+use crate::recorder::{Recorder, Rows};
 use crate::settings::Convention;
 use crate::state::State;
+use crate::step::are_finite;
 use crate::variables::{Location, Variable};
 
 /// How a run ended.
@@ -116,22 +117,36 @@ pub trait Stepper {
     fn settle(&mut self, _: &mut State<f64>) {}
     /// Takes so many steps.
     fn advance(&mut self, plan: &Plan, state: &mut State<f64>, tally: &mut Tally, steps: u64);
-    /// The same, with a row of what is looked at, in order, after the last of them: true when it was
-    /// written. Then those numbers of the state that no step begins with may be left behind, unless
-    /// the whole state `is_wanted`.
-    fn advance_to_row(
+    /// The same, with rows of what is looked at on the way.
+    fn advance_to_rows(
         &mut self,
         plan: &Plan,
-        (state, _is_wanted): (&mut State<f64>, bool),
+        state: &mut State<f64>,
         tally: &mut Tally,
-        steps: u64,
-        _row: &mut [f64],
-    ) -> bool {
-        self.advance(plan, state, tally, steps);
-        false
+        rows: &mut Rows<'_>,
+    ) {
+        row_by_row(self, plan, state, tally, rows);
     }
     /// After the last step: the tally is complete.
     fn end(&mut self, plan: &Plan, tally: &mut Tally);
+}
+
+/// Takes the steps up to each row, reads it, and goes on.
+pub fn row_by_row<S: Stepper + ?Sized>(
+    stepper: &mut S,
+    plan: &Plan,
+    state: &mut State<f64>,
+    tally: &mut Tally,
+    rows: &mut Rows<'_>,
+) {
+    let Some((&rest, stretches)) = rows.stretches().split_last() else { return };
+    for (row, &steps) in stretches.iter().enumerate() {
+        stepper.advance(plan, state, tally, steps);
+        rows.read(row, state);
+    }
+    if rest > 0 {
+        stepper.advance(plan, state, tally, rest);
+    }
 }
 
 /// Steps by the engine.
@@ -215,24 +230,28 @@ fn go_on_by(
     let mut ended = Ended::Done;
     let time_of = |step: u64| plan.start + step as f64 * plan.step;
     let mut samples = recorder.sampling.from(state.step + 1, steps);
+    let mut stretches: Vec<u64> = Vec::with_capacity(LOOK_EVERY as usize + 1);
     while state.step < steps {
         good.copy_from(state);
         let end = (state.step + LOOK_EVERY).min(steps);
         let mut is_sound = true;
-        while state.step < end {
-            let (begin, sample) = (state.step, samples.at());
-            if sample > end {
-                stepper.advance(plan, state, tally, end - begin);
-                break;
+        while state.step < end && is_sound {
+            let begin = state.step;
+            stretches.clear();
+            let mut upto = begin;
+            while samples.at() <= end && upto < end && stretches.len() < recorder.room() {
+                stretches.push(samples.at() - upto);
+                upto = samples.at();
+                samples.go_on();
             }
-            is_sound = recorder.record_after(time_of(sample), state, |state, row| {
-                let state = (state, sample == end);
-                stepper.advance_to_row(plan, state, tally, sample - begin, row)
+            stretches.push(if samples.at() > end { end - upto } else { 0 });
+            let times = stretches.iter().scan(begin, |step, stretch| {
+                *step += stretch;
+                Some(time_of(*step))
             });
-            if !is_sound {
-                break;
-            }
-            samples.go_on();
+            is_sound = recorder.record_rows(&stretches, times, |rows| {
+                stepper.advance_to_rows(plan, state, tally, rows);
+            });
         }
         stepper.settle(state);
         if (!is_sound || !sound_state(state))
@@ -269,10 +288,14 @@ pub fn sound(x: f64) -> bool {
     x.abs() < BEYOND_PHYSICS
 }
 
+/// Whether all of a state is: no number waits for another, as nearly all states are.
 pub(crate) fn sound_state(state: &State<f64>) -> bool {
-    state.bonds.iter().all(|b| sound(b.effort) && sound(b.flow) && sound(b.wave))
-        && state.states.iter().all(|&x| sound(x))
-        && state.signals.iter().all(|x| x.is_finite())
+    let bonds = state
+        .bonds
+        .iter()
+        .fold(true, |all, b| all & sound(b.effort) & sound(b.flow) & sound(b.wave));
+    let states = state.states.iter().fold(true, |all, &x| all & sound(x));
+    bonds & states && are_finite(&state.signals)
 }
 
 /// Goes back to the last sound state and repeats step by step to find who went wrong first; leaves

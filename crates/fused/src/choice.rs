@@ -8,6 +8,7 @@ use fluxline_core::circuit::Registry;
 use fluxline_core::monitor::Tally;
 use fluxline_core::plan::Plan;
 use fluxline_core::program::Obstacle;
+use fluxline_core::recorder::Rows;
 use fluxline_core::run::Stepper;
 use fluxline_core::state::State;
 use fluxline_core::variables::Variable;
@@ -121,17 +122,16 @@ impl Stepper for OwnCode {
             Self::Alike(code) => code.advance(plan, state, tally, steps),
         }
     }
-    fn advance_to_row(
+    fn advance_to_rows(
         &mut self,
         plan: &Plan,
-        state: (&mut State<f64>, bool),
+        state: &mut State<f64>,
         tally: &mut Tally,
-        steps: u64,
-        row: &mut [f64],
-    ) -> bool {
+        rows: &mut Rows<'_>,
+    ) {
         match self {
-            Self::Whole(code) => code.advance_to_row(plan, state, tally, steps, row),
-            Self::Alike(code) => code.advance_to_row(plan, state, tally, steps, row),
+            Self::Whole(code) => code.advance_to_rows(plan, state, tally, rows),
+            Self::Alike(code) => code.advance_to_rows(plan, state, tally, rows),
         }
     }
     fn end(&mut self, plan: &Plan, tally: &mut Tally) {

@@ -30,6 +30,8 @@ pub const FLAGS: &[&str] = &[
     // both sides, and a step is one long chain of them.
     "-fno-if-conversion",
     "-fno-if-conversion2",
+    // Numbers that come one by one are stored one by one: putting them together first takes longer.
+    "-fno-tree-slp-vectorize",
     "-fPIC",
     "-shared",
     "-w",

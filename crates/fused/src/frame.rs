@@ -62,9 +62,15 @@ static void stop(struct faults *faults, unsigned component, count tick, count la
 ";
 
 /// Of a single run: operations that a processor has and a compiler does not find, because they would
-/// not be those of its language for what is not a number.
+/// not be those of its language for what is not a number. The least of two takes AMD's processors one
+/// cycle (older compilers take the fourth kind for the third), Intel's four: there it stays a branch,
+/// which is guessed and takes none.
 pub(crate) const SINGLE: &str = "
-#if defined(__GNUC__) && defined(__AVX512F__)
+#if defined(__GNUC__)
+#define APART(a, b) __builtin_islessgreater(a, b)
+#endif
+#if defined(__GNUC__) && defined(__AVX512F__) && \\
+    (defined(__znver3__) || defined(__znver4__) || defined(__znver5__))
 static inline double least(double a, double b) {
     double x;
     __asm__(\"vminsd %2, %1, %0\" : \"=v\"(x) : \"v\"(a), \"vm\"(b));
@@ -77,15 +83,18 @@ static inline double largest(double a, double b) {
 }
 #define LEAST(a, b) least(a, b)
 #define LARGEST(a, b) largest(a, b)
-#define APART(a, b) __builtin_islessgreater(a, b)
-#else
+#endif
 ";
 
-/// The same in any C.
+/// The same in any C, where they are not there yet.
 pub(crate) const IN_ANY_C: &str = "\
+#ifndef LEAST
 #define LEAST(a, b) ((a) < (b) ? (a) : (b))
 #define LARGEST(a, b) ((a) > (b) ? (a) : (b))
+#endif
+#ifndef APART
 #define APART(a, b) ((a) < (b) || (a) > (b))
+#endif
 ";
 
 /// Numbers and masks of several lanes: in registers of AVX-512 or AVX2 where they fit, else in what
@@ -184,8 +193,8 @@ const SIDE_BY_SIDE: &str = "
 #define SET(A, i, x) STORE((A) + LANES * (i), x)
 ";
 
-/// The whole text for so many runs side by side, which hands out `seen` numbers after every step. Where
-/// the engine is never called, nobody else writes to the arrays.
+/// The whole text for so many runs side by side, which hands out `seen` numbers after every step, or of
+/// a single run, in rows. Where the engine is never called, nobody else writes to the arrays.
 pub(crate) fn frame(
     plan: &Plan,
     text: &Text,
@@ -198,8 +207,16 @@ pub(crate) fn frame(
     if lanes > 1 {
         let _ = write!(code, "#define LANES {lanes}\n{MACROS}{SIDE_BY_SIDE}");
     } else {
-        let _ = writeln!(code, "{SINGLE}{IN_ANY_C}#endif");
+        let _ = writeln!(code, "{SINGLE}{IN_ANY_C}");
     }
+    // Runs side by side hand out numbers after every step; a single run does at the end of each
+    // stretch but the last, and keeps its numbers at hand in the meantime.
+    let single = ["for (count row = 0; row <= rows; row++) ", "stretches[row]", ""];
+    let beside = format!("W += {};\n        ", seen * lanes);
+    let [each_row, stretch, each_step] = match lanes {
+        1 => single,
+        _ => ["", "*stretches", &beside],
+    };
     let _ = write!(
         code,
         "
@@ -209,27 +226,24 @@ void fluxline_prepare(const double *B, const double *S, const double *X, const d
 
 void fluxline_steps(double *{alone}B, double *{alone}S, double *{alone}X, const double *{alone}V,
                     double *{alone}F, const double *{alone}P, const double *{alone}K,
-                    double *{alone}W, struct clock *clock, struct faults *faults, count steps,
-                    count whole, void (*engine)(void *, unsigned, double, count), void *context) {{
+                    double *{alone}W, struct clock *clock, struct faults *faults,
+                    const count *{alone}stretches, count rows,
+                    void (*engine)(void *, unsigned, double, count), void *context) {{
     double time = clock->time;
     count step = clock->step;
-{}    for (count left = steps; left > 0; left--) {{
+{}    {each_row}
+    for (count left = {stretch}; left > 0; left--) {{
         const count tick = step + clock->rest + 1;
         const double begin = {begin};
         const double end = {end};
-{}        W += {};
-        step += 1;
+{}        {each_step}step += 1;
         time = end;
     }}
 {}    clock->time = time;
     clock->step = step;
 }}
 ",
-        text.prepare,
-        text.around[0],
-        text.step,
-        seen * lanes,
-        text.around[1],
+        text.prepare, text.around[0], text.step, text.around[1],
     );
     code
 }

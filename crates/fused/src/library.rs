@@ -86,7 +86,7 @@ type Steps = unsafe extern "C" fn(
     *mut f64,
     *mut RawClock,
     *mut RawFaults,
-    u64,
+    *const u64,
     u64,
     Engine,
     *mut c_void,
@@ -241,21 +241,28 @@ impl Code {
         }
     }
 
-    /// Takes so many steps of a single run. `figures` is as long as the layout says. Of code that
-    /// writes rows, numbers that no step begins with are brought up to date only where the whole state
-    /// `is_wanted`.
+    /// Takes the steps of a single run up to each row, and those after the last one. `figures` is as
+    /// long as the layout says; rows are as far apart as `width` says, each with its time first. Of code
+    /// that writes rows, numbers that no step begins with are brought up to date in the end.
     pub(crate) fn advance(
         &self,
         (plan, units, moments): (&Plan, &[Unit], &[Moment]),
-        (state, is_wanted): (&mut State<f64>, bool),
+        state: &mut State<f64>,
         figures: &mut [f64],
         kept: &[f64],
-        steps: u64,
-        row: Option<&mut [f64]>,
+        stretches: &[u64],
+        (rows, width): (&mut [f64], usize),
     ) {
         assert_eq!(self.lanes, 1);
-        assert!(row.as_ref().is_none_or(|row| row.len() == self.seen), "a row of something else");
-        let row = row.map_or(std::ptr::null_mut(), <[f64]>::as_mut_ptr);
+        let Some(count) = stretches.len().checked_sub(1) else { return };
+        if count > 0 {
+            assert!(width == self.seen + 1 && rows.len() == count * width, "other rows");
+        }
+        // The first value of a row stands behind its time.
+        let first = match count {
+            0 => std::ptr::null_mut(),
+            _ => rows[1..].as_mut_ptr(),
+        };
         let state: *mut State<f64> = state;
         // SAFETY: the pointer comes from the exclusive borrow that this call holds; the borrow made
         // here ends before the code runs.
@@ -273,11 +280,11 @@ impl Code {
                 figures.as_mut_ptr(),
                 std::ptr::null(),
                 kept.as_ptr(),
-                row,
+                first,
                 &mut clock,
                 context.faults,
-                steps,
-                u64::from(is_wanted),
+                stretches.as_ptr(),
+                count as u64,
                 engine,
                 (&raw mut context).cast(),
             );
@@ -317,8 +324,8 @@ impl Code {
                 seen.as_mut_ptr().cast(),
                 &mut clock,
                 context.faults,
-                steps,
-                1,
+                &raw const steps,
+                0,
                 engine_in_lanes::<N>,
                 (&raw mut context).cast(),
             );

@@ -10,7 +10,8 @@ use fluxline_core::plan::Plan;
 use fluxline_core::program::{
     Known, Layout, Leave, Obstacle, Part, Program, Unit, Wanted, get, program_from,
 };
-use fluxline_core::run::{ByEngine, Stepper};
+use fluxline_core::recorder::Rows;
+use fluxline_core::run::{ByEngine, Stepper, row_by_row};
 use fluxline_core::state::State;
 use fluxline_core::trace::Width;
 use fluxline_core::variables::Variable;
@@ -116,13 +117,13 @@ impl Fused {
     fn steps(
         &mut self,
         plan: &Plan,
-        state: (&mut State<f64>, bool),
-        steps: u64,
-        row: Option<&mut [f64]>,
+        state: &mut State<f64>,
+        stretches: &[u64],
+        rows: (&mut [f64], usize),
     ) {
         let Source { program, .. } = &self.source;
         let whole = (plan, &program.units[..], &program.moments[..]);
-        self.code.advance(whole, state, &mut self.figures, &self.kept, steps, row);
+        self.code.advance(whole, state, &mut self.figures, &self.kept, stretches, rows);
     }
 
     /// Names of the components that the engine steps, each once.
@@ -170,23 +171,21 @@ impl Stepper for Fused {
         if self.by_engine {
             return ByEngine.advance(plan, state, tally, steps);
         }
-        self.steps(plan, (state, true), steps, None);
+        self.steps(plan, state, &[steps], (&mut [], 0));
     }
 
-    fn advance_to_row(
+    fn advance_to_rows(
         &mut self,
         plan: &Plan,
-        (state, is_wanted): (&mut State<f64>, bool),
+        state: &mut State<f64>,
         tally: &mut Tally,
-        steps: u64,
-        row: &mut [f64],
-    ) -> bool {
+        rows: &mut Rows<'_>,
+    ) {
         if self.by_engine || !self.has_row {
-            self.advance(plan, state, tally, steps);
-            return false;
+            return row_by_row(self, plan, state, tally, rows);
         }
-        self.steps(plan, (state, is_wanted), steps, Some(row));
-        true
+        let (stretches, width) = (rows.stretches(), rows.width());
+        self.steps(plan, state, stretches, (rows.numbers(), width));
     }
 
     fn end(&mut self, plan: &Plan, tally: &mut Tally) {

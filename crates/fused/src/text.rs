@@ -69,9 +69,8 @@ pub struct Style<'a> {
     pub ticks: Vec<String>,
     /// Numbers of the state that code for lanes hands out after every step, into `W`.
     pub seen: &'a [u32],
-    /// Numbers of the state, with their signs, that code for a single run writes to the row `W` after
-    /// the last step, where there is one. The rest of the state is brought up to date where `whole`
-    /// asks for it.
+    /// Numbers of the state, with their signs, that code for a single run writes to rows, after the
+    /// last step before each. Those that no step begins with are brought up to date after the last.
     pub row: Option<&'a [(u32, f64)]>,
     /// Slots that are the same in all lanes, at every step.
     pub common: &'a [bool],
@@ -895,16 +894,19 @@ impl<'a> Writer<'a> {
             ends.extend(row.iter().map(|&(node, _)| node));
             self.need_all(&ends);
             if !row.is_empty() {
-                self.line("if (W) {");
+                self.line("if (row < rows) {");
+                // Time stands before the values.
+                self.line(&format!("    double *const to = W + row * {};", row.len() + 1));
                 for (at, &(node, sign)) in row.iter().enumerate() {
                     let minus = if sign < 0.0 { "-" } else { "" };
-                    let text = format!("    W[{at}] = {minus}{};", self.name(node));
+                    let text = format!("    to[{at}] = {minus}{};", self.name(node));
                     self.line(&text);
                 }
                 self.line("}");
             }
             if self.style.row.is_some() {
-                self.line("if (whole) {");
+                // Nobody looks at the state before.
+                self.line("if (row == rows || (row + 1 == rows && stretches[rows] == 0)) {");
             }
             for &(slot, node) in &at_last {
                 let text = self.store(slot, node);

@@ -140,7 +140,9 @@ impl SecondOrder {
         hold: impl FnOnce(T) -> T,
     ) -> T {
         let [u1, u2, y1, y2] = std::array::from_fn(|i| io.memory(self.0 + i));
-        let y = a[0].recip() * (b[0] * u + b[1] * u1 + b[2] * u2 - a[1] * y1 - a[2] * y2);
+        // What is known before the input is computed before it comes.
+        let known = b[1] * u1 + b[2] * u2 - a[1] * y1 - a[2] * y2;
+        let y = a[0].recip() * (b[0] * u + known);
         let y = hold(y);
         for (i, value) in [u, u1, y, y1].into_iter().enumerate() {
             io.set_memory(self.0 + i, value);

@@ -98,7 +98,9 @@ impl<T: Num> Spool<T> {
         command: T,
     ) -> T {
         let [u1, u2, x1, x2, stroke] = std::array::from_fn(|i| io.memory(memory + i));
-        let x = self.drive * (command + u1 * 2.0 + u2) - self.keep[0] * x1 - self.keep[1] * x2;
+        // What is known before the command is computed before it comes.
+        let known = self.drive * (u1 * 2.0 + u2) - self.keep[0] * x1 - self.keep[1] * x2;
+        let x = self.drive * command + known;
         let x = travel.limit(x, stroke);
         for (i, value) in [command, u1, x, x1].into_iter().enumerate() {
             io.set_memory(memory + i, value);
