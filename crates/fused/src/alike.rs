@@ -9,7 +9,7 @@
 
 use crate::bundle::{Class, Memory, Use, classes, put_in_order};
 use crate::compiler::{self, Made, NotCompiled};
-use crate::frame::{HEAD, MACROS, step_times};
+use crate::frame::{HEAD, of_lanes, step_times};
 use crate::library::AlikeCode;
 use crate::text::{self, Among, Language, Style};
 use fluxline_core::circuit::Registry;
@@ -221,7 +221,7 @@ fn component(apart: &Apart, members: &[u32], lane: usize) -> u64 {
 
 fn start_of(lanes: usize) -> String {
     format!(
-        "{HEAD}#define LANES {lanes}\n{MACROS}
+        "{HEAD}{}
 #define FIRST {}
 #define AT_B(i) (M + T[FIRST + (i)])
 #define AT_K(i) (K + LANES * (i))
@@ -248,6 +248,7 @@ static void stop(struct faults *faults, const count *T, count tick, count lanes)
     }}
 }}
 ",
+        of_lanes(lanes),
         HEADER + lanes
     )
 }

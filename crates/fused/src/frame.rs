@@ -1,5 +1,6 @@
 //! The C around a program: types, macros for numbers and masks, and the two functions that are called.
 
+use crate::roots;
 use crate::text::{self, Language, Text};
 use fluxline_core::plan::Plan;
 use fluxline_core::program::Moment;
@@ -99,7 +100,7 @@ pub(crate) const IN_ANY_C: &str = "\
 
 /// Numbers and masks of several lanes: in registers of AVX-512 or AVX2 where they fit, else in what
 /// the compiler makes of vectors.
-pub(crate) const MACROS: &str = "
+const MACROS: &str = "
 #if defined(__AVX512F__) && defined(__AVX512DQ__) && LANES == 8
 #include <immintrin.h>
 typedef __m512d numbers;
@@ -187,6 +188,11 @@ static inline count bits(mask m) {
     for (int i_ = 0; i_ < LANES; i_++) x_[i_] = f(x_[i_], y_[i_]); x_; })
 ";
 
+/// What code for so many lanes begins with.
+pub(crate) fn of_lanes(lanes: usize) -> String {
+    format!("#define LANES {lanes}\n{MACROS}{}", roots::in_c())
+}
+
 /// Where numbers of runs side by side are.
 const SIDE_BY_SIDE: &str = "
 #define GET(A, i) LOAD((A) + LANES * (i))
@@ -205,7 +211,7 @@ pub(crate) fn frame(
     let (begin, end) = step_times(plan);
     let mut code = format!("{HEAD}{REPORTS}");
     if lanes > 1 {
-        let _ = write!(code, "#define LANES {lanes}\n{MACROS}{SIDE_BY_SIDE}");
+        let _ = write!(code, "{}{SIDE_BY_SIDE}", of_lanes(lanes));
     } else {
         let _ = writeln!(code, "{SINGLE}{IN_ANY_C}");
     }

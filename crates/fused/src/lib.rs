@@ -20,5 +20,6 @@ mod frame;
 pub mod lanes;
 pub mod library;
 mod order;
+mod roots;
 pub mod run;
 pub mod text;

@@ -13,16 +13,21 @@ use fluxline_core::trace::{Function, Node, Op};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// Time is counted in statements: how many of them are taken in one cycle. Fewer in lanes, where units
-/// that divide and take roots are what is short.
+/// Time is counted in statements: how many of them are taken in one cycle, and how many cycles what
+/// they compute takes. Fewer are taken in lanes, where units that divide and take roots are what is
+/// short; and a single run is branches, which are guessed: whoever waits for a mask or for the least of
+/// two waits for nothing.
 #[derive(Clone, Copy, Debug)]
-pub struct Pace(u32);
+pub struct Pace {
+    statements: u32,
+    guesses: bool,
+}
 
 impl Pace {
     /// Of a single run.
-    pub const SINGLE: Self = Self(4);
+    pub const SINGLE: Self = Self { statements: 4, guesses: true };
     /// Of several side by side.
-    pub const LANES: Self = Self(2);
+    pub const LANES: Self = Self { statements: 2, guesses: false };
 }
 
 /// Steps that are looked ahead: enough for a chain that goes on from step to step to show.
@@ -32,18 +37,23 @@ const STEPS_AHEAD: usize = 3;
 /// day.
 pub fn latency(op: Op, pace: Pace) -> u32 {
     let cycles = match op {
+        // Held in a register from the last step on.
+        Op::Load(_) if pace.guesses => 0,
         Op::Load(_) => 5,
+        Op::Add(..) | Op::Sub(..) if pace.guesses => 3,
         Op::Add(..) | Op::Sub(..) | Op::Mul(..) => 4,
+        Op::Less(..) | Op::LessEqual(..) | Op::Equal(..) | Op::Apart(..) if pace.guesses => 0,
+        Op::Least(..) | Op::Largest(..) | Op::Select(..) if pace.guesses => 0,
         Op::Less(..) | Op::LessEqual(..) | Op::Equal(..) | Op::Apart(..) => 4,
         Op::Least(..) | Op::Largest(..) => 2,
-        Op::Div(..) => 13,
-        Op::Call(Function::Sqrt, _) => 21,
+        Op::Div(..) => 14,
+        Op::Call(Function::Sqrt, _) => 18,
         Op::Call(Function::Floor, _) => 8,
         Op::Call(Function::Abs, _) => 1,
         Op::Call(..) | Op::Power(..) | Op::Angle(..) => 60,
         _ => 1,
     };
-    cycles * pace.0
+    cycles * pace.statements
 }
 
 /// How urgent nodes are: the longest way from where each begins, through this step and the next ones.

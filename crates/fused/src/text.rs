@@ -139,6 +139,7 @@ pub fn common_slots(program: &Program, mut slots: Vec<bool>) -> Vec<bool> {
 pub fn write(program: &Program, style: &Style<'_>) -> Text {
     let mut writer = Writer::new(program, style);
     writer.find_uses();
+    writer.share_roots();
     writer.find_blocks();
     writer.prepare();
     let prepare = std::mem::take(&mut writer.out);
@@ -178,6 +179,8 @@ struct Writer<'a> {
     scopes: Vec<Vec<Node>>,
     out: String,
     statements: usize,
+    /// Square roots in lanes that are written, where divider and multipliers take turns in them.
+    roots: Option<usize>,
     in_step: bool,
 }
 
@@ -265,6 +268,7 @@ impl<'a> Writer<'a> {
             scopes: vec![Vec::new()],
             out: String::new(),
             statements: 0,
+            roots: None,
             in_step: false,
         }
     }
@@ -353,6 +357,22 @@ impl<'a> Writer<'a> {
                 self.loaded[slot as usize] = true;
             }
         }
+    }
+
+    /// Whether roots in lanes are worth [finding by multiplication](crate::roots): where the divider has
+    /// more to do than the units for everything else. It takes some 24 cycles for eight roots and 16
+    /// for eight quotients; of the rest two are done in a cycle.
+    fn share_roots(&mut self) {
+        let (mut divider, mut others) = (0, 0);
+        for (&op, _) in self.program.ops.iter().zip(&self.used).filter(|&(_, &used)| used) {
+            match op {
+                Op::Call(Function::Sqrt, _) => divider += 24,
+                Op::Div(..) => divider += 16,
+                Op::Constant(_) | Op::Truth(_) | Op::Load(_) | Op::Parameter(_) => {}
+                _ => others += 1,
+            }
+        }
+        self.roots = (2 * divider > others).then_some(0);
     }
 
     /// What is handed out after every step.
@@ -516,6 +536,9 @@ impl<'a> Writer<'a> {
             }
             Op::Call(function, a) => {
                 let (c, method, macros) = match function {
+                    Function::Sqrt if self.roots.is_some_and(|written| written % 2 == 0) => {
+                        ("__builtin_sqrt", "sqrt", "PRODUCT_ROOT")
+                    }
                     Function::Sqrt => ("__builtin_sqrt", "sqrt", "ROOT"),
                     Function::Abs => ("__builtin_fabs", "abs", "SIZE"),
                     Function::Exp => ("exp", "exp", "EACH(exp, "),
@@ -729,6 +752,9 @@ impl<'a> Writer<'a> {
             (Language::Lanes, true) => "const mask ",
         };
         let name = self.name_in(node, language);
+        if let (Language::Lanes, Op::Call(Function::Sqrt, _)) = (language, self.op(node)) {
+            self.roots = self.roots.map(|written| written + 1);
+        }
         let text = format!("{kind}{name} = {};", self.expression(node));
         self.line(&text);
         self.name_in_scope(node);
