@@ -223,7 +223,9 @@ pub struct Completed<'a> {
 impl Completed<'_> {
     /// Recorded times, s; empty when rows are not kept in memory.
     pub fn times(&self) -> Vec<f64> {
-        self.recorder.rows().take(self.rows).map(|row| row[0]).collect()
+        let mut times = self.recorder.times();
+        times.truncate(self.rows);
+        times
     }
 
     /// A recorded variable, in SI units.

@@ -34,7 +34,7 @@ pub struct PortVariable {
 }
 
 /// The numbers of a bond.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Role {
     /// Pressure, force, torque, voltage.
     Effort,

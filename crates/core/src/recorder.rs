@@ -6,6 +6,7 @@ use crate::plan::Plan;
 use crate::state::State;
 use crate::step::{Picks, are_finite, numbers, place_in_bonds};
 use crate::variables::{Location, Slot, Variable};
+use std::collections::HashMap;
 
 /// Where recorded rows go besides memory.
 pub trait Sink {
@@ -149,22 +150,45 @@ fn source(slot: &Slot) -> (usize, usize) {
     }
 }
 
-/// What is recorded from each array of the state.
+/// Places in the state that variables are read from, each once and in their order; and which of them
+/// each variable is.
+pub fn distinct(variables: &[Variable]) -> (Vec<Slot>, Vec<usize>) {
+    let mut slots: Vec<Slot> = Vec::new();
+    let mut found: HashMap<(Location, u64), usize> = HashMap::new();
+    let places = variables.iter().map(|variable| {
+        let slot = variable.slot;
+        *found.entry((slot.at, slot.sign.to_bits())).or_insert_with(|| {
+            slots.push(slot);
+            slots.len() - 1
+        })
+    });
+    let places = places.collect();
+    (slots, places)
+}
+
+/// What is recorded from each array of the state. Ports that are connected show the same numbers: a
+/// row holds each once.
 #[derive(Debug, Default)]
 struct Columns {
+    /// Of a row as it is kept, with its time.
     width: usize,
     arrays: [Picks; 4],
+    /// Where each variable stands in such a row.
+    places: Vec<usize>,
 }
 
 impl Columns {
     fn new(variables: &[Variable]) -> Self {
-        let mut columns = Self { width: variables.len() + 1, ..Self::default() };
+        let (slots, mut places) = distinct(variables);
+        // Behind the time.
+        places.iter_mut().for_each(|place| *place += 1);
+        let mut columns = Self { width: slots.len() + 1, places, ..Self::default() };
         // What has no place in a state reads as not a number.
         let small = |at: usize| u32::try_from(at).unwrap_or(u32::MAX);
-        for (i, variable) in variables.iter().enumerate() {
-            let (array, at) = source(&variable.slot);
+        for (i, slot) in slots.iter().enumerate() {
+            let (array, at) = source(slot);
             let (at, place) = (small(at), small(i + 1));
-            columns.arrays[array].push(at, place, variable.slot.sign);
+            columns.arrays[array].push(at, place, slot.sign);
         }
         columns
     }
@@ -177,6 +201,14 @@ impl Columns {
             picks.copy(array, row);
         }
     }
+
+    /// Writes time and the values of all variables, from a row as it is kept.
+    fn show(&self, row: &[f64], whole: &mut [f64]) {
+        whole[0] = row[0];
+        for (value, &place) in whole[1..].iter_mut().zip(&self.places) {
+            *value = row[place];
+        }
+    }
 }
 
 /// Recorded variables and their rows.
@@ -186,10 +218,13 @@ pub struct Recorder<'a> {
     /// Which steps.
     pub sampling: Sampling,
     columns: Columns,
-    /// Room for all rows; those recorded come first.
+    /// Room for all rows as they are kept; those recorded come first.
     rows: Vec<f64>,
     used: usize,
     in_memory: bool,
+    /// Where rows are that only go to the sink.
+    room: Vec<f64>,
+    /// A row of all variables, for the sink.
     row: Vec<f64>,
     sink: Option<Box<dyn Sink + 'a>>,
     recorded: u64,
@@ -199,18 +234,20 @@ pub struct Recorder<'a> {
 impl<'a> Recorder<'a> {
     /// Records `variables` over a run of `steps`.
     pub fn new(variables: Vec<Variable>, sampling: Sampling, steps: u64) -> Self {
-        let width = variables.len() + 1;
+        let columns = Columns::new(&variables);
+        let width = columns.width;
         let size = (sampling.rows(steps) as u128 * width as u128).min(usize::MAX as u128) as usize;
         let in_memory = size <= MOST_IN_MEMORY;
         // The first touch of memory costs more than recording: it is done before the step loop.
         let mut rows = Vec::new();
         rows.resize(if in_memory { size } else { 0 }, f64::NAN);
         Self {
-            columns: Columns::new(&variables),
+            columns,
             rows,
             used: 0,
             in_memory,
-            row: vec![0.0; if in_memory { width } else { width * (ROOM / width).max(1) }],
+            room: vec![0.0; if in_memory { 0 } else { width * (ROOM / width).max(1) }],
+            row: vec![0.0; variables.len() + 1],
             variables,
             sampling,
             sink: None,
@@ -240,20 +277,29 @@ impl<'a> Recorder<'a> {
         self.recorded == 0
     }
 
+    fn kept(&self) -> impl Iterator<Item = &[f64]> {
+        self.rows[..self.used].chunks_exact(self.columns.width)
+    }
+
     /// The recorded rows: time, then the values.
-    pub fn rows(&self) -> impl Iterator<Item = &[f64]> {
-        self.rows[..self.used].chunks_exact(self.variables.len() + 1)
+    pub fn rows(&self) -> impl Iterator<Item = Vec<f64>> {
+        self.kept().map(|row| {
+            let mut whole = self.row.clone();
+            self.columns.show(row, &mut whole);
+            whole
+        })
     }
 
     /// Recorded times.
     pub fn times(&self) -> Vec<f64> {
-        self.rows().map(|r| r[0]).collect()
+        self.kept().map(|row| row[0]).collect()
     }
 
     /// One recorded variable.
     pub fn column(&self, name: &str) -> Option<Vec<f64>> {
         let index = self.variables.iter().position(|v| v.name == name)?;
-        Some(self.rows().map(|r| r[index + 1]).collect())
+        let place = self.columns.places[index];
+        Some(self.kept().map(|row| row[place]).collect())
     }
 
     /// True when the sink has failed.
@@ -268,18 +314,17 @@ impl<'a> Recorder<'a> {
 
     /// Takes a row that was read elsewhere: time, then the values; all of them finite.
     pub fn take_row(&mut self, row: &[f64]) {
-        if let Some(sink) = &mut self.sink
-            && self.failure.is_none()
-            && let Err(error) = sink.row(row)
-        {
-            self.failure = Some(error);
-        }
+        hand_on(&mut self.sink, &mut self.failure, row);
         if self.in_memory {
             let kept = self.used..self.used + self.columns.width;
             if self.rows.len() < kept.end {
                 self.rows.resize(kept.end, 0.0);
             }
-            self.rows[kept].copy_from_slice(row);
+            let kept = &mut self.rows[kept];
+            kept[0] = row[0];
+            for (&place, &value) in self.columns.places.iter().zip(&row[1..]) {
+                kept[place] = value;
+            }
             self.used += self.columns.width;
         }
         self.recorded += 1;
@@ -294,7 +339,7 @@ impl<'a> Recorder<'a> {
     pub(crate) fn room(&self) -> usize {
         match self.in_memory {
             true => usize::MAX,
-            false => self.row.len() / self.columns.width,
+            false => self.room.len() / self.columns.width,
         }
     }
 
@@ -315,7 +360,7 @@ impl<'a> Recorder<'a> {
         }
         let numbers = match self.in_memory {
             true => &mut self.rows[self.used..self.used + size],
-            false => &mut self.row[..size],
+            false => &mut self.room[..size],
         };
         for (row, time) in numbers.chunks_exact_mut(width).zip(times) {
             row[0] = time;
@@ -326,11 +371,9 @@ impl<'a> Recorder<'a> {
             if !all_finite && !are_finite(row) {
                 return false;
             }
-            if let Some(sink) = &mut self.sink
-                && self.failure.is_none()
-                && let Err(error) = sink.row(row)
-            {
-                self.failure = Some(error);
+            if self.sink.is_some() {
+                self.columns.show(row, &mut self.row);
+                hand_on(&mut self.sink, &mut self.failure, &self.row);
             }
             if self.in_memory {
                 self.used += width;
@@ -338,6 +381,20 @@ impl<'a> Recorder<'a> {
             self.recorded += 1;
         }
         true
+    }
+}
+
+/// Hands a row to a sink, unless it has failed.
+fn hand_on(
+    sink: &mut Option<Box<dyn Sink + '_>>,
+    failure: &mut Option<std::io::Error>,
+    row: &[f64],
+) {
+    if let Some(sink) = sink
+        && failure.is_none()
+        && let Err(error) = sink.row(row)
+    {
+        *failure = Some(error);
     }
 }
 
@@ -359,7 +416,7 @@ impl<'a> Rows<'a> {
         self.columns.width
     }
 
-    /// All rows, one after the other: time, which is there, then values in the order of the variables.
+    /// All rows, one after the other: time, which is there, then what the [`distinct`] places hold.
     pub fn numbers(&mut self) -> &mut [f64] {
         self.numbers
     }
@@ -470,5 +527,56 @@ mod tests {
         assert_eq!(steps(Sampling::Every(4), 10), [0, 4, 8, 10]);
         assert_eq!(Sampling::Every(4).rows(10), 4);
         assert_eq!(Sampling::Every(5).rows(10), 3);
+    }
+
+    fn variable(name: &str, signal: u32, sign: f64) -> Variable {
+        let slot = Slot { at: Location::Signal(signal), sign };
+        Variable { name: name.into(), unit: "", meaning: "", slot, by_default: true }
+    }
+
+    struct Kept(std::rc::Rc<std::cell::RefCell<Vec<Vec<f64>>>>);
+
+    impl Sink for Kept {
+        fn row(&mut self, row: &[f64]) -> std::io::Result<()> {
+            self.0.borrow_mut().push(row.to_vec());
+            Ok(())
+        }
+    }
+
+    /// Two variables of one place, and one of the other sign: three columns, of which two are kept.
+    /// Rows are the same in memory, in the sink of a run that is kept and in that of one too long for
+    /// memory; one with something that is not a number ends them.
+    #[test]
+    fn rows_hold_each_place_once_and_show_all_variables() {
+        let variables =
+            || vec![variable("a", 7, 1.0), variable("b", 7, -1.0), variable("c", 7, 1.0)];
+        assert_eq!(distinct(&variables()).1, [0, 1, 0]);
+        for steps in [10, MOST_IN_MEMORY as u64] {
+            let taken = std::rc::Rc::default();
+            let mut recorder = Recorder::new(variables(), Sampling::Every(1), steps)
+                .with_sink(Box::new(Kept(std::rc::Rc::clone(&taken))));
+            assert_eq!(recorder.keeps_rows(), steps == 10);
+            let times = || [0.1, 0.2, 0.3, 0.4].into_iter();
+            let is_sound = recorder.record_rows(&[1, 1, 1, 1, 0], times(), |rows| {
+                assert_eq!((rows.stretches().len(), rows.width()), (5, 3));
+                for (row, value) in rows.numbers().chunks_mut(3).zip([1.0, 2.0, f64::NAN, 4.0]) {
+                    row[1..].copy_from_slice(&[value, -value]);
+                }
+            });
+            assert!(!is_sound);
+            recorder.take_row(&[0.5, 5.0, -5.0, 5.0]);
+            let expected = vec![
+                vec![0.1, 1.0, -1.0, 1.0],
+                vec![0.2, 2.0, -2.0, 2.0],
+                vec![0.5, 5.0, -5.0, 5.0],
+            ];
+            assert_eq!(*taken.borrow(), expected);
+            assert_eq!(recorder.len(), 3);
+            if recorder.keeps_rows() {
+                assert_eq!(recorder.rows().collect::<Vec<_>>(), expected);
+                assert_eq!(recorder.column("b"), Some(vec![-1.0, -2.0, -5.0]));
+                assert_eq!(recorder.times(), [0.1, 0.2, 0.5]);
+            }
+        }
     }
 }

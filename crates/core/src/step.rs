@@ -1135,4 +1135,20 @@ mod tests {
         let wiring = Wiring::new(0, &[0], &[0], 2..3, 0..3);
         view::<Adder, f64>(&wiring, &mut state(3), CLOCK).wave(1);
     }
+
+    #[test]
+    fn what_is_not_finite_is_found_wherever_it_stands() {
+        for count in [0, 1, 31, 32, 33, 104] {
+            let mut numbers = vec![1e300; count];
+            assert!(are_finite(&numbers));
+            for at in 0..count {
+                for wrong in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
+                    let right = std::mem::replace(&mut numbers[at], wrong);
+                    assert!(!are_finite(&numbers), "{wrong} at {at} of {count}");
+                    assert!(!look_for_infinite(&numbers, |x, sum| 0.0 * x + sum));
+                    numbers[at] = right;
+                }
+            }
+        }
+    }
 }

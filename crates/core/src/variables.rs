@@ -18,7 +18,7 @@ pub struct Slot {
 }
 
 /// A place in the state.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Location {
     /// A number of a bond.
     Bond(u32, Role),

@@ -155,7 +155,8 @@ mod tests {
             }
         }
         let mut found = near_a_middle(digits, near);
-        [&mut all, &mut found].map(|numbers| numbers.sort_unstable());
+        all.sort_unstable();
+        found.sort_unstable();
         assert!(found.len() > 100);
         assert_eq!(found, all);
     }

@@ -10,11 +10,11 @@ use fluxline_core::plan::Plan;
 use fluxline_core::program::{
     Known, Layout, Leave, Obstacle, Part, Program, Unit, Wanted, get, program_from,
 };
-use fluxline_core::recorder::Rows;
+use fluxline_core::recorder::{Rows, distinct};
 use fluxline_core::run::{ByEngine, Stepper, row_by_row};
 use fluxline_core::state::State;
 use fluxline_core::trace::Width;
-use fluxline_core::variables::Variable;
+use fluxline_core::variables::{Slot, Variable};
 
 /// Paths that are written out in each unit; what lies beyond is done by the engine.
 const PATHS: usize = 12;
@@ -36,10 +36,10 @@ pub struct Source {
     row: Vec<(u32, f64)>,
 }
 
-/// Where variables are; nowhere when one is in no array that code sees.
+/// Where rows of variables are read from; nowhere when one is in no array that code sees.
 fn row_of(variables: &[Variable], layout: Layout) -> Vec<(u32, f64)> {
-    let place = |v: &Variable| Some((layout.number_of(v.slot.at)?, v.slot.sign));
-    variables.iter().map(place).collect::<Option<_>>().unwrap_or_default()
+    let place = |slot: &Slot| Some((layout.number_of(slot.at)?, slot.sign));
+    distinct(variables).0.iter().map(place).collect::<Option<_>>().unwrap_or_default()
 }
 
 /// Why a circuit has no code: what cannot be followed.

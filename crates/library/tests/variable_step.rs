@@ -76,7 +76,7 @@ fn pressure_does_not_fall_behind_while_the_step_grows() {
     let (_, usage) = ladder.run(&mut state, 0.06, &mut recorder, |_| true);
     assert!(usage.largest > 1e-4, "{usage:?}");
     let rate = 1.6e9 / 1.4726e-3 * 10e-3 / 60.0;
-    let rows: Vec<&[f64]> = recorder.rows().collect();
+    let rows: Vec<Vec<f64>> = recorder.rows().collect();
     for pair in rows.windows(2).filter(|pair| pair[0][0] > 0.01) {
         let (time, step) = (pair[1][0], pair[1][0] - pair[0][0]);
         // Half of the first step is missing, because a circuit starts without flow; the filter acts

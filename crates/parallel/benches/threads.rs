@@ -119,7 +119,7 @@ fn every_tenth_step() {
     let curves = |how: &mut dyn FnMut(&mut State<f64>, &mut Recorder)| {
         let mut recorder = Recorder::new(pressures.clone(), Sampling::Every(10), steps);
         how(&mut plan.initial.clone(), &mut recorder);
-        recorder.rows().map(<[f64]>::to_vec).collect::<Vec<_>>()
+        recorder.rows().collect::<Vec<_>>()
     };
     let reference = curves(&mut |state, recorder| {
         run::run(&plan, state, steps, recorder, true, |_| true);
