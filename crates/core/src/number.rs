@@ -267,7 +267,14 @@ impl Num for f64 {
     }
     #[inline(always)]
     fn select(mask: bool, yes: Self, no: Self) -> Self {
-        if mask { yes } else { no }
+        if mask {
+            // Stays a branch, which a processor guesses, while a choice by arithmetic waits for the mask
+            // and for both sides: most are limits, which are rarely met or rarely left.
+            std::hint::cold_path();
+            yes
+        } else {
+            no
+        }
     }
     #[inline(always)]
     fn apply(self, f: impl Fn(f64) -> (f64, f64)) -> Self {
