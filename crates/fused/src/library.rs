@@ -1,4 +1,5 @@
-//! Compiled code, opened and called: all `unsafe` code of this crate.
+//! Compiled code, opened and called: all `unsafe` code of this crate, but for the call of one function
+//! that is compiled for AVX-512, in `roots`.
 //!
 //! What makes it sound:
 //!

@@ -1,8 +1,8 @@
 //! Square roots by multiplication, beside those by the processor's divider.
 //!
 //! Eight roots at once keep the divider of a processor busy for some twenty cycles, while the units
-//! that multiply have nothing to do. So in code for eight lanes every second root is found by
-//! multiplication, with the same bits:
+//! that multiply have nothing to do. So in code for eight lanes, where the divider has more to do than
+//! they have, every second root is found by multiplication, with the same bits:
 //!
 //! - A first value y of 1/√x, good to 2⁻¹⁴, is what the processor has an instruction for. Then
 //!   g = x·y and h = y/2 come nearer twice: r = ½ − g·h, g += g·r, h += h·r (Goldschmidt), each in one
