@@ -187,4 +187,47 @@ mod tests {
             assert_eq!(found.map(f64::to_bits), numbers.map(|x| x.sqrt().to_bits()), "{numbers:?}");
         }
     }
+
+    /// The macro itself, compiled: usual numbers, zeros of both signs, and those that are left to the
+    /// divider, alone among usual ones and together.
+    #[cfg(target_arch = "x86_64")]
+    #[test]
+    fn the_macro_gives_the_bits_of_the_root_whatever_the_numbers() {
+        if !are_exact() {
+            eprintln!("left out: the machine has no AVX-512, or roots of its own");
+            return;
+        }
+        let code = format!(
+            "{}{}\nvoid fluxline_roots(const double *x, double *y) {{ STORE(y, PRODUCT_ROOT(LOAD(x))); }}\n",
+            crate::frame::HEAD,
+            crate::frame::of_lanes(8)
+        );
+        let made = match crate::compiler::make(&code) {
+            Ok(made) => made,
+            Err(why) => return eprintln!("left out: {why}"),
+        };
+        type Roots = unsafe extern "C" fn(*const f64, *mut f64);
+        // SAFETY: the library has this function, of this type, for eight numbers each.
+        let roots = |x: [f64; 8]| unsafe {
+            let library = libloading::Library::new(&made.path).unwrap();
+            let function = library.get::<Roots>(b"fluxline_roots\0").unwrap();
+            let mut y = [0.0; 8];
+            function(x.as_ptr(), y.as_mut_ptr());
+            y
+        };
+        let usual = [2.0, 3.7e12, 1e-30, 4.0, 1e7, 0.3, 5e250, 1e-250];
+        let odd = [0.0, -0.0, 5e-324, 1e-300, 1e300, f64::INFINITY, f64::NAN, -1.0];
+        let mut cases = vec![usual, odd];
+        for (at, &one) in odd.iter().enumerate() {
+            cases.push(std::array::from_fn(|i| if i == at { one } else { usual[i] }));
+        }
+        cases.push(std::array::from_fn(|i| if i < 2 { odd[i] } else { usual[i] }));
+        for x in cases {
+            for (root, x) in roots(x).into_iter().zip(x) {
+                let is_same =
+                    root.to_bits() == x.sqrt().to_bits() || root.is_nan() && x.sqrt().is_nan();
+                assert!(is_same, "√{x:e} is {root:e}");
+            }
+        }
+    }
 }

@@ -114,15 +114,15 @@ impl SecondOrder {
         self.advance(io, b, a, u, |y| limit(y, low, high))
     }
 
-    /// A₀, A₁, A₂. A body's path over millions of steps is a double sum of rounding errors: the order
-    /// of operations is Hopsan's too.
+    /// A₀, A₁, A₂, in Hopsan's order of operations: a body's path over millions of steps is a double sum
+    /// of rounding errors, and those of coefficients are the same in every step.
     #[inline(always)]
     fn bilinear<T: Num>(k: [T; 3], t: f64) -> [T; 3] {
         let (constant, linear, square) = (k[0] * t * t, k[1] * 2.0 * t, k[2] * 4.0);
         [constant + linear + square, k[0] * 2.0 * t * t - k[2] * 8.0, constant - linear + square]
     }
 
-    /// 1/(a₂·s² + a₁·s + a₀) without limits, in the same order of operations.
+    /// 1/(a₂·s² + a₁·s + a₀) without limits.
     #[inline(always)]
     pub fn under<T: Num>(self, io: &mut Step<'_, T>, a: [T; 3], u: T) -> T {
         let t = io.dt;
@@ -140,7 +140,9 @@ impl SecondOrder {
         hold: impl FnOnce(T) -> T,
     ) -> T {
         let [u1, u2, y1, y2] = std::array::from_fn(|i| io.memory(self.0 + i));
-        // What is known before the input is computed before it comes.
+        // What is known before the input is computed before it comes. Hopsan begins its sum with the
+        // input: bodies of both drift apart by rounding, the pistons of its in-line machine by 2·10⁻⁵
+        // in 200,000 steps.
         let known = b[1] * u1 + b[2] * u2 - a[1] * y1 - a[2] * y2;
         let y = a[0].recip() * (b[0] * u + known);
         let y = hold(y);
