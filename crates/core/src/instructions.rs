@@ -6,7 +6,8 @@
 //! the compiler contract `a·b + c`.
 
 /// Work that is worth compiling for wide instructions. [`Work::run`] must be `#[inline(always)]`,
-/// and so must all that it calls, or that part is compiled for the plain ones.
+/// and so must all that it calls, or go through [`Num::within`](crate::number::Num::within); else that
+/// part is compiled for the plain ones.
 pub trait Work {
     /// Does it.
     fn run(self);
@@ -106,7 +107,7 @@ impl Instructions for Eight {
     }
 }
 
-/// The only unsafe code here. Calling a function that was compiled for instructions which the
+/// The only unsafe code of this file. Calling a function that was compiled for instructions which the
 /// machine lacks is undefined; `Set::Avx2` and `Avx512::Detected` are private and made only in
 /// [`Instructions::all`], which has asked the machine for exactly the features named below.
 #[cfg(target_arch = "x86_64")]

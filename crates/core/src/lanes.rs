@@ -14,7 +14,8 @@ use crate::probe::{Follow, follow};
 use crate::run::BEYOND_PHYSICS;
 use crate::start::{Rest, Settling};
 use crate::state::{Bond, State};
-use crate::step::Members;
+use crate::step::{LiesAs, Members};
+use crate::wide::Vectors;
 use std::array::from_fn;
 
 /// Components of one type that are stepped together, N variants of each.
@@ -91,14 +92,14 @@ impl Width<8> for Widths {
 }
 
 /// The group of component type `M`.
-struct Packed<M: Physics, const N: usize, I> {
-    members: Members<M, Lanes<N>>,
+struct Packed<M: Physics, const N: usize, I: Vectors<N>> {
+    members: Members<M, I::Number>,
     instructions: I,
 }
 
 // These are compiled for every type: what need not be is elsewhere.
 
-fn pack<M: Physics, const N: usize, I: Instructions>(
+fn pack<M: Physics, const N: usize, I: Vectors<N>>(
     group: &dyn Group<f64>,
     pack: &mut dyn FnMut(f64) -> Lanes<N>,
     instructions: I,
@@ -106,7 +107,7 @@ fn pack<M: Physics, const N: usize, I: Instructions>(
     let group = group.as_any().downcast_ref::<GroupOf<M, f64>>()?;
     let mut members = Members::default();
     for (constants, wiring) in group.constants().iter().zip(group.wirings()) {
-        if !members.push(M::lift(constants, pack), wiring) {
+        if !members.push(M::lift(constants, &mut |x| I::Number::lying(pack(x))), wiring) {
             return None;
         }
     }
@@ -177,22 +178,22 @@ fn pack_group<const N: usize, I>(
     pack(groups[0], &mut next, instructions)
 }
 
-struct StepAll<'a, M: Physics, const N: usize> {
-    members: &'a Members<M, Lanes<N>>,
+struct StepAll<'a, M: Physics, const N: usize, T: Num> {
+    members: &'a Members<M, T>,
     state: &'a mut State<Lanes<N>>,
     clock: &'a Clock,
 }
 
-impl<M: Physics, const N: usize> Work for StepAll<'_, M, N> {
+impl<M: Physics, const N: usize, T: LiesAs<Lanes<N>>> Work for StepAll<'_, M, N, T> {
     #[inline(always)]
     fn run(self) {
         self.members.step(self.state, self.clock);
     }
 }
 
-impl<M: Physics, const N: usize, I: Instructions> LaneGroup<N> for Packed<M, N, I> {
+impl<M: Physics, const N: usize, I: Vectors<N>> LaneGroup<N> for Packed<M, N, I> {
     fn step(&self, state: &mut State<Lanes<N>>, clock: &Clock) {
-        self.instructions.run(StepAll::<M, N> { members: &self.members, state, clock });
+        self.instructions.run(StepAll::<M, N, I::Number> { members: &self.members, state, clock });
     }
 }
 

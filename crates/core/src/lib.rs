@@ -39,5 +39,6 @@ pub mod values;
 pub mod variable;
 pub mod variables;
 pub mod wave;
+mod wide;
 
-pub use fluxline_macros::{Constants, component};
+pub use fluxline_macros::{Constants, component, wide};

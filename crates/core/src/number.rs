@@ -132,6 +132,14 @@ pub trait Num:
         if mask.any() { some() } else { none() }
     }
 
+    /// Whether work must be told that it is done in vector instructions: [`Num::within`] does.
+    const IS_WIDE: bool = false;
+    /// Does work in the instructions of this type of number, see `fluxline_macros::wide`.
+    #[inline(always)]
+    fn within<R>(work: impl FnOnce() -> R) -> R {
+        work()
+    }
+
     /// x > y.
     #[inline(always)]
     fn gt(self, other: Self) -> Self::Mask {
@@ -355,6 +363,11 @@ impl<T: Num> SubAssign for Dual<T> {
 
 impl<T: Num> Num for Dual<T> {
     type Mask = T::Mask;
+    const IS_WIDE: bool = T::IS_WIDE;
+    #[inline(always)]
+    fn within<R>(work: impl FnOnce() -> R) -> R {
+        T::within(work)
+    }
     #[inline(always)]
     fn of(value: f64) -> Self {
         Self::constant(T::of(value))
@@ -440,7 +453,8 @@ impl<T: Num> Num for Dual<T> {
 }
 
 /// `N` numbers side by side: `N` variants of one circuit stepped together. Aligned, so that four of
-/// them never lie across a cache line.
+/// them never lie across a cache line. In plain loops, for any machine and for what is done outside of
+/// components; where the machine has vector instructions, those step in types that name them.
 #[derive(Clone, Copy, Debug)]
 #[repr(C, align(32))]
 pub struct Lanes<const N: usize>(pub [f64; N]);

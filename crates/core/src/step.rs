@@ -343,17 +343,35 @@ impl<M: Declared, T: Num> Members<M, T> {
     /// Steps all members. Not by a closure: what the compiler does not inline into this is not
     /// compiled for the instructions of its caller.
     #[inline(always)]
-    pub(crate) fn step(&self, state: &mut State<T>, clock: &Clock)
+    pub(crate) fn step<S>(&self, state: &mut State<S>, clock: &Clock)
     where
         M: Physics,
+        T: LiesAs<S>,
     {
         assert!(self.reach.is_within(state), "a state of another plan");
         let (constants, records) = (self.constants.as_ptr(), self.records.as_ptr());
         if !self.constants.is_empty() {
             // SAFETY: `push` has added constants and a record of this shape for each member, there is
             // one at least, and the reach of all records lies within the state.
-            unsafe { step_each::<M, T>(constants, records, self.constants.len(), state, clock) }
+            unsafe { step_each::<M, T, S>(constants, records, self.constants.len(), state, clock) }
         }
+    }
+}
+
+/// Numbers that lie in memory as those of a state do, and may stand for them.
+///
+/// # Safety
+///
+/// Same size, same alignment, and every value of one is a value of the other.
+pub(crate) unsafe trait LiesAs<S>: Num {
+    /// The same numbers.
+    fn lying(stored: S) -> Self;
+}
+
+// SAFETY: the same type.
+unsafe impl<T: Num> LiesAs<T> for T {
+    fn lying(stored: T) -> Self {
+        stored
     }
 }
 
@@ -364,16 +382,21 @@ impl<M: Declared, T: Num> Members<M, T> {
 /// Constants and records are those of `count` members of a group of `M`, at least one, and the reach
 /// of the records lies within the state.
 #[inline(always)]
-unsafe fn step_each<M: Physics, T: Num>(
+unsafe fn step_each<M: Physics, T: LiesAs<S>, S>(
     mut constants: *const M::Constants<T>,
     mut record: *const u32,
     count: usize,
-    state: &mut State<T>,
+    state: &mut State<S>,
     clock: &Clock,
 ) {
     let shape = ShapeOf::<M>::SHAPE;
     let bonds: *mut T = state.bonds.as_mut_ptr().cast();
-    let (signals, states) = (state.signals.as_mut_ptr(), state.states.as_mut_ptr());
+    let signals: *mut T = state.signals.as_mut_ptr().cast();
+    let states: *mut T = state.states.as_mut_ptr().cast();
+    // SAFETY: numbers of the same layout; the borrow is the same.
+    let viscosity = unsafe {
+        std::slice::from_raw_parts(state.viscosity.as_ptr().cast(), state.viscosity.len())
+    };
     let mut left = count;
     loop {
         // SAFETY: the record is of this shape and lies within the arrays, so that outputs and states
@@ -387,7 +410,7 @@ unsafe fn step_each<M: Physics, T: Num>(
                 outputs: signals.add(*record.add(OUTPUTS) as usize),
                 states: states.add(*record.add(STATES) as usize),
                 record,
-                viscosity: &state.viscosity,
+                viscosity,
                 port_count: ports,
                 shape,
                 faults: &mut state.faults,
@@ -425,7 +448,7 @@ unsafe fn plain<M: Physics, T: Num>(
     clock: &Clock,
 ) {
     // SAFETY: what the caller keeps to.
-    unsafe { step_each::<M, T>(constants.cast(), records, count, state, clock) }
+    unsafe { step_each::<M, T, T>(constants.cast(), records, count, state, clock) }
 }
 
 /// With instructions that name where the result goes and choose without masks: a number at a time
@@ -444,7 +467,7 @@ unsafe fn with_avx2<M: Physics, T: Num>(
     clock: &Clock,
 ) {
     // SAFETY: what the caller keeps to.
-    unsafe { step_each::<M, T>(constants.cast(), records, count, state, clock) }
+    unsafe { step_each::<M, T, T>(constants.cast(), records, count, state, clock) }
 }
 
 /// The best code for this machine.
@@ -857,6 +880,13 @@ impl<T: Num> Step<'_, T> {
         // SAFETY: see `output_place`; the step is borrowed mutably.
         unsafe { *self.output_place(index) = value }
     }
+    /// Writes the first outputs.
+    #[inline(always)]
+    pub fn set_outputs<const N: usize>(&mut self, values: [T; N]) {
+        for (index, &value) in values.iter().enumerate() {
+            self.set_output(index, value);
+        }
+    }
     /// A place in the part of the block that begins at `begin` and has `count` numbers, all of them
     /// declared.
     #[inline(always)]
@@ -902,6 +932,22 @@ impl<T: Num> Step<'_, T> {
     pub fn set_memory(&mut self, index: usize, value: T) {
         // SAFETY: see `state_place`; the step is borrowed mutably.
         unsafe { *self.state_place(2 * self.shape.states, index, self.shape.memory) = value }
+    }
+    /// Remembered values that follow each other.
+    #[inline(always)]
+    pub fn memories<const N: usize>(&self, from: usize) -> [T; N] {
+        let mut values = [T::zero(); N];
+        for (i, value) in values.iter_mut().enumerate() {
+            *value = self.memory(from + i);
+        }
+        values
+    }
+    /// Writes remembered values that follow each other.
+    #[inline(always)]
+    pub fn set_memories<const N: usize>(&mut self, from: usize, values: [T; N]) {
+        for (i, &value) in values.iter().enumerate() {
+            self.set_memory(from + i, value);
+        }
     }
     /// Adds one to a remembered count where the mask holds.
     #[inline(always)]

@@ -12,6 +12,7 @@
 
 use crate::function::Named;
 use crate::number::Num;
+use crate::wide;
 use std::f64::consts::{FRAC_2_PI, FRAC_PI_2};
 
 /// Up to here n·π/2 is exact in parts, rad; beyond, the library is asked.
@@ -106,6 +107,7 @@ pub fn acos<T: Num>(x: T) -> T {
 }
 
 /// The library's value where x is large, or no number.
+#[wide]
 #[inline(always)]
 fn beyond<T: Num>(x: T, function: Named, near: T) -> T {
     let is_near = x.abs().le(T::of(NEAR));

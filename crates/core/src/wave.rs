@@ -2,6 +2,7 @@
 
 use crate::component::{Environment, Filter, Step};
 use crate::number::{Mask, Num};
+use crate::wide;
 use fluxline_macros::Constants;
 
 /// Turbulent flow q = K·√|Δp|·sign(Δp) from end 1 to end 2 of two lines, solved exactly.
@@ -109,6 +110,7 @@ impl<T: Num> Store<T> {
         }
     }
 
+    #[wide]
     fn scatter_pressure_filtered(&self, io: &mut Step<'_, T>) {
         let (z, keep) = (self.impedance, self.pressure_filter);
         let take = T::one() - keep;
@@ -217,6 +219,7 @@ impl<T: Num> Store<T> {
     }
 
     /// Right after `scatter`: what is stored, over the capacitance.
+    #[wide]
     fn level(&self, io: &Step<'_, T>) -> T {
         let mean = self.mean_wave(io);
         if !self.filters_pressure {
@@ -230,6 +233,7 @@ impl<T: Num> Store<T> {
         mean + (filtered - mean) * self.pressure_filter
     }
 
+    #[wide]
     #[cold]
     fn cavitate_rare(&self, io: &mut Step<'_, T>, vapour: T, cavity: usize, count: usize) {
         // `scatter` has already added the inflow to the level, also above an open cavity.

@@ -15,6 +15,7 @@
 use fluxline_core::Constants;
 use fluxline_core::component::{NoConstants, Step};
 use fluxline_core::number::{Dual, Mask, Num};
+use fluxline_core::wide;
 
 /// Value beyond which Hopsan's blocks are limited when no limit is given.
 pub const UNLIMITED: f64 = 1.5e300;
@@ -95,12 +96,11 @@ impl SecondOrder {
     #[inline(always)]
     pub fn start<T: Num>(self, io: &mut Step<'_, T>, u: T, y: T, slope: T) {
         let before = y - slope * io.dt;
-        for (i, value) in [u, u, y, before].into_iter().enumerate() {
-            io.set_memory(self.0 + i, value);
-        }
+        io.set_memories(self.0, [u, u, y, before]);
     }
 
     /// Output for a new input; coefficients from s⁰ upwards.
+    #[wide]
     #[inline(always)]
     pub fn step<T: Num>(
         self,
@@ -123,6 +123,7 @@ impl SecondOrder {
     }
 
     /// 1/(a₂·s² + a₁·s + a₀) without limits.
+    #[wide]
     #[inline(always)]
     pub fn under<T: Num>(self, io: &mut Step<'_, T>, a: [T; 3], u: T) -> T {
         let t = io.dt;
@@ -139,20 +140,19 @@ impl SecondOrder {
         u: T,
         hold: impl FnOnce(T) -> T,
     ) -> T {
-        let [u1, u2, y1, y2] = std::array::from_fn(|i| io.memory(self.0 + i));
+        let [u1, u2, y1, y2] = io.memories(self.0);
         // What is known before the input is computed before it comes. Hopsan begins its sum with the
         // input: bodies of both drift apart by rounding, the pistons of its in-line machine by 2·10⁻⁵
         // in 200,000 steps.
         let known = b[1] * u1 + b[2] * u2 - a[1] * y1 - a[2] * y2;
         let y = a[0].recip() * (b[0] * u + known);
         let y = hold(y);
-        for (i, value) in [u, u1, y, y1].into_iter().enumerate() {
-            io.set_memory(self.0 + i, value);
-        }
+        io.set_memories(self.0, [u, u1, y, y1]);
         y
     }
 
     /// The same without limits.
+    #[wide]
     #[inline(always)]
     pub fn free<T: Num>(self, io: &mut Step<'_, T>, b: [T; 3], a: [T; 3], u: T) -> T {
         let [b, a] = [b, a].map(|k| Self::bilinear(k, io.dt));
@@ -229,6 +229,7 @@ impl<T: Num> End<T> {
 
 /// Turbulent flow q = K·√|Δp|·sign(Δp) from one end to another, as Hopsan computes it: with
 /// h = K·(Z₁ + Z₂)/2, q = K·(√(|Δc| + h²) − h), which does not divide.
+#[wide]
 #[inline(always)]
 pub fn turbulent<T: Num>(conductance: T, from: End<T>, to: End<T>) -> T {
     // Many edges and valves are closed most of the time: the root and the division are spared.
@@ -240,7 +241,8 @@ pub fn turbulent<T: Num>(conductance: T, from: End<T>, to: End<T>) -> T {
             let root = (difference.abs() + half * half).sqrt();
             (conductance * (root - half)).with_sign_of(difference)
         },
-        || T::zero().with_sign_of(difference),
+        // A zero of either sign, or no number: what the product would give.
+        || conductance.with_sign_of(difference),
     )
 }
 
@@ -261,6 +263,7 @@ pub fn with_cavitation<T: Num, const N: usize>(
 }
 
 /// The same for a component that computes its flows in another way once an end has run dry.
+#[wide]
 #[inline(always)]
 pub fn with_cavitation_in_two_ways<T: Num, const N: usize>(
     io: &mut Step<'_, T>,
@@ -273,10 +276,11 @@ pub fn with_cavitation_in_two_ways<T: Num, const N: usize>(
     let mut q = flows(ends);
     let mut p: [T; N] = std::array::from_fn(|i| ends[i].effort(q[i]));
     let dry: [T::Mask; N] = std::array::from_fn(|i| p[i].lt(T::zero()));
-    let any = dry.into_iter().reduce(|a, b| a | b);
-    if let Some(any) = any
-        && any.any()
-    {
+    let mut any = dry[0];
+    for port_is in &dry[1..] {
+        any = any | *port_is;
+    }
+    if any.any() {
         (q, p) = once_dry(ends, (q, p), dry, any, flows_when_dry);
     }
     for i in 0..N {
@@ -287,6 +291,7 @@ pub fn with_cavitation_in_two_ways<T: Num, const N: usize>(
 }
 
 /// Flows and pressures once ends have run dry; rare, and kept out of the way of the usual case.
+#[wide]
 #[cold]
 #[inline(never)]
 fn once_dry<T: Num, const N: usize>(
@@ -356,6 +361,7 @@ const TOLERANCE: f64 = 1e-12;
 /// `scale` says what size of each unknown counts as small. A lane that has settled stays as it is, so
 /// that lanes give the bits of scalars. Where there is no solution near the last one, Hopsan's
 /// iterations count, and the step is reported.
+#[wide]
 pub fn solve<T: Num, const N: usize>(
     io: &mut Step<'_, T>,
     guess: [T; N],
@@ -411,6 +417,7 @@ pub fn positive_slope<T: Num>(x: T) -> T {
 
 /// Newton's method as Hopsan's generated components do it: so many iterations whatever is left, each
 /// by its [weight](weights). With 0 iterations, to convergence as [`solve`].
+#[wide]
 pub fn solve_in<T: Num, const N: usize>(
     io: &mut Step<'_, T>,
     iterations: usize,
@@ -444,6 +451,7 @@ fn iterated<T: Num, const N: usize>(
 }
 
 /// What Newton's method takes away from x.
+#[wide]
 fn newton_change<T: Num, const N: usize>(
     x: &[T; N],
     f: &impl Fn(&[Dual<T>; N]) -> [Dual<T>; N],
@@ -454,7 +462,7 @@ fn newton_change<T: Num, const N: usize>(
         let point: [Dual<T>; N] = std::array::from_fn(|i| {
             if i == column { Dual::variable(x[i]) } else { Dual::constant(x[i]) }
         });
-        for (row, value) in f(&point).into_iter().enumerate() {
+        for (row, value) in f(&point).iter().enumerate() {
             residual[row] = value.value;
             jacobian[row][column] = value.slope;
         }
@@ -463,6 +471,7 @@ fn newton_change<T: Num, const N: usize>(
 }
 
 /// Solves A·x = b by elimination with partial pivoting, in every lane for itself.
+#[wide]
 fn eliminate<T: Num, const N: usize>(mut a: [[T; N]; N], mut b: [T; N]) -> [T; N] {
     for column in 0..N {
         for row in column + 1..N {

@@ -5,6 +5,8 @@
 //! the declaration that documentation, checks, messages and importers share. `#[derive(Constants)]`
 //! lets the constants of a step change their number type.
 
+mod wide;
+
 use proc_macro::TokenStream;
 use proc_macro2::TokenStream as Tokens;
 use quote::{format_ident, quote};
@@ -31,6 +33,24 @@ pub fn component(arguments: TokenStream, item: TokenStream) -> TokenStream {
 pub fn constants(item: TokenStream) -> TokenStream {
     let item = syn::parse_macro_input!(item as DeriveInput);
     expand_constants(item).unwrap_or_else(Error::into_compile_error).into()
+}
+
+/// Compiles a function of the physics for the instructions of its number type: its body, and every
+/// closure in it, go through `Num::within`.
+///
+/// A function of the physics is generic, and does not know that it will compute numbers side by side
+/// in vector instructions; what the compiler inlines into code that knows is compiled for them, and
+/// what it finds too long is not. This is for all that is too long, or called in several places. A
+/// function that is `#[inline(always)]` needs it for its closures alone. On an `impl` it holds for all
+/// functions of the block.
+#[proc_macro_attribute]
+pub fn wide(arguments: TokenStream, item: TokenStream) -> TokenStream {
+    if !arguments.is_empty() {
+        let message = "#[wide] takes no arguments";
+        return Error::new(proc_macro2::Span::call_site(), message).into_compile_error().into();
+    }
+    let item = syn::parse_macro_input!(item as wide::Place);
+    wide::expand(item).unwrap_or_else(Error::into_compile_error).into()
 }
 
 /// One `flag` or `key = value`.

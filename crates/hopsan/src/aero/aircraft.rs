@@ -8,6 +8,7 @@ use super::body::{Body, Flow, Inertia, Loads, Motion, Shown, Vector, nozzle, veh
 use crate::held::Held;
 use fluxline_core::component::{ComponentType, Environment, NoConstants, Physics, Refusal, Step};
 use fluxline_core::number::Num;
+use fluxline_core::wide;
 use fluxline_core::{Constants, component};
 use std::f64::consts::{FRAC_1_PI, FRAC_1_SQRT_2};
 
@@ -224,6 +225,7 @@ struct Setting<T> {
 }
 
 impl<T: Num> Setting<T> {
+    #[wide]
     fn read(io: &Step<'_, T>) -> Self {
         let pair = |i: usize| [io.input(i), io.input(i + 1)];
         let vector = |i: usize| [io.input(i), io.input(i + 1), io.input(i + 2)];
@@ -327,6 +329,7 @@ impl<T: Num> Airframe<T> {
 
     /// Masses and sizes; `chord` is the unit along the body, `shape` scales the moments of inertia
     /// about x, y, z and their product.
+    #[wide]
     fn sizes(&self, setting: &Setting<T>, chord: T, shape: [T; 4], engine_unit: T) -> Sizes<T> {
         let mass = self.empty_mass + setting.cargo + setting.fuel;
         let unit = self.empty_mass * self.area_1;
@@ -356,6 +359,7 @@ impl<T: Num> Airframe<T> {
     }
 
     /// Surfaces but for the tail, which has a law of its own in each aircraft.
+    #[wide]
     fn surfaces(
         &self,
         setting: &Setting<T>,
@@ -401,12 +405,14 @@ impl<T: Num> Airframe<T> {
     }
 
     /// Side force over dynamic pressure, of fin and body.
+    #[wide]
     fn side(&self, surfaces: &Surfaces<T>, flow: &Flow<T>) -> T {
         self.side_slope_body * self.area_1 * self.area_share_side * flow.slip.sin()
             - surfaces.fin.lift
     }
 
     /// Moment over dynamic pressure that raises the nose, without damping.
+    #[wide]
     fn pitching(
         &self,
         setting: &Setting<T>,
@@ -426,6 +432,7 @@ impl<T: Num> Airframe<T> {
     }
 
     /// Moment over dynamic pressure that turns the nose to the right, without damping.
+    #[wide]
     fn yawing(&self, flow: &Flow<T>, sizes: &Sizes<T>, surfaces: &Surfaces<T>) -> T {
         let (cos, sin) = (flow.attack.cos(), flow.attack.sin());
         let arm = |unit: T, panels: [Panel<T>; 2]| {
@@ -441,6 +448,7 @@ impl<T: Num> Airframe<T> {
     }
 
     /// Moment that brakes a roll, per roll rate and dynamic pressure.
+    #[wide]
     fn roll_damping(&self, flow: &Flow<T>) -> T {
         let area = self.tail_area();
         (self.aspect_1 * self.lift_slope_1 * self.area_1.squared()
@@ -450,6 +458,7 @@ impl<T: Num> Airframe<T> {
     }
 
     /// Moments that brake pitch and yaw, per rate and dynamic pressure.
+    #[wide]
     fn damping(&self, flow: &Flow<T>, sizes: &Sizes<T>) -> [T; 2] {
         let tail = self.place_2 * sizes.chord - sizes.centre;
         let area = self.area_1 * self.area_share_fin;
@@ -461,6 +470,7 @@ impl<T: Num> Airframe<T> {
 
     /// Thrust. The nozzle angle z of the right engine directs both forces, while each moment follows
     /// its own engine; `second` is the thrust that counts for the right engine's force.
+    #[wide]
     fn thrust(&self, setting: &Setting<T>, sizes: &Sizes<T>, second: T) -> Loads<T> {
         let direction = |side: usize| nozzle(setting.nozzle_y[side], setting.nozzle_z[1]);
         let (left, right) = (direction(0), direction(1));
@@ -479,6 +489,7 @@ impl<T: Num> Airframe<T> {
     }
 
     /// Hinge moment per angle and dynamic pressure: outer and inner flaps, tail, fin.
+    #[wide]
     fn hinges(&self, tail_slope: T, arm: impl Fn(T) -> T) -> [T; 4] {
         [
             self.lift_flap_1 * self.area_1 * arm(self.hinge_arm_1),
@@ -490,6 +501,7 @@ impl<T: Num> Airframe<T> {
 }
 
 /// Sets the waves of the hinges: c = k·(angle + flow angle), Z = k·T.
+#[wide]
 fn set_hinges<T: Num>(
     io: &mut Step<'_, T>,
     setting: &Setting<T>,
@@ -874,6 +886,7 @@ pub struct Prepared<T> {
 
 /// What the two aircraft share: sizes, flow, and surfaces with a tail whose lift follows its angle
 /// linearly and whose drag follows it where `drags` says so.
+#[wide]
 fn sized<T: Num>(
     frame: &Airframe<T>,
     lift_flap_2: T,
@@ -911,6 +924,7 @@ fn sized<T: Num>(
 impl Aircraft6Dof {
     const BODY: Body = Body(0);
 
+    #[wide]
     fn state<T: Num>(k: &Prepared<T>, io: &Step<'_, T>, motion: &Motion<T>) -> State<T> {
         let setting = Setting::read(io);
         let frame = &k.frame;
@@ -957,6 +971,7 @@ impl Physics for Aircraft6Dof {
         Self::BODY.start(io, motion, &state.sizes.inertia, &state.loads);
     }
 
+    #[wide]
     #[inline(always)]
     fn step<T: Num>(k: &Prepared<T>, io: &mut Step<'_, T>) {
         let state = Self::state(k, io, &Self::BODY.motion(io));
@@ -992,6 +1007,7 @@ impl Aircraft6Dofs {
         airframe!(held)
     }
 
+    #[wide]
     fn state<T: Num>(frame: &Airframe<T>, io: &Step<'_, T>, motion: &Motion<T>) -> State<T> {
         let setting = Setting::read(io);
         let lift_flap_2 = Self::HELD.get(io, Self::LIFT_FLAP_2);
@@ -1034,6 +1050,7 @@ impl Physics for Aircraft6Dofs {
         Self::BODY.start(io, motion, &state.sizes.inertia, &state.loads);
     }
 
+    #[wide]
     #[inline(always)]
     fn step<T: Num>(_: &NoConstants<T>, io: &mut Step<'_, T>) {
         let frame = Self::frame(io);
@@ -1451,6 +1468,7 @@ impl Aircraft6Dofss {
     const BODY: Body = Body(0);
 
     /// The airframe, with lift slopes and efficiencies for a speed.
+    #[wide]
     fn frame<T: Num>(io: &Step<'_, T>, speed: T) -> Airframe<T> {
         macro_rules! now {
             ($field:ident $constant:ident) => {
@@ -1478,12 +1496,14 @@ impl Aircraft6Dofss {
     }
 
     /// σ: how far beyond the speed of sound.
+    #[wide]
     fn beyond<T: Num>(io: &Step<'_, T>, speed: T) -> T {
         let (sound, width) = (io.input(Self::SOUND_SPEED), io.input(Self::SOUND_WIDTH));
         let over = (speed - (T::one() - width) * sound) / (width * sound);
         soft_step(over * io.input(Self::SOUND_BASE).ln())
     }
 
+    #[wide]
     fn state<T: Num>(frame: &Airframe<T>, io: &Step<'_, T>, motion: &Motion<T>) -> State<T> {
         let setting = Setting::read(io);
         let gust = motion.attitude.turn(setting.gust);
@@ -1540,6 +1560,7 @@ impl Aircraft6Dofss {
     }
 
     /// Drag and lift over dynamic pressure, with the additions from outside.
+    #[wide]
     fn drag_and_lift<T: Num>(io: &Step<'_, T>, surfaces: &Surfaces<T>, area: T) -> (T, T) {
         (
             surfaces.drag() + io.input(Self::MORE_DRAG) * area,
@@ -1568,6 +1589,7 @@ impl Physics for Aircraft6Dofss {
         Self::step(k, io);
     }
 
+    #[wide]
     #[inline(always)]
     fn step<T: Num>(_: &NoConstants<T>, io: &mut Step<'_, T>) {
         let frame = Self::frame(io, io.output(Self::SPEED));

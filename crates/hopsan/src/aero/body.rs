@@ -13,6 +13,7 @@ use crate::blocks::solve;
 use fluxline_core::component::Step;
 use fluxline_core::function::Pair;
 use fluxline_core::number::{Dual, Mask, Num};
+use fluxline_core::wide;
 
 /// A vector in space.
 pub type Vector<T> = [T; 3];
@@ -36,6 +37,7 @@ fn cross<T: Num>(a: Vector<T>, b: Vector<T>) -> Vector<T> {
 }
 
 /// a + k·b.
+#[wide]
 #[inline(always)]
 fn plus<T: Num, const N: usize>(a: [T; N], k: T, b: [T; N]) -> [T; N] {
     std::array::from_fn(|i| a[i] + k * b[i])
@@ -47,6 +49,7 @@ pub struct Attitude<T>(pub [T; 4]);
 
 impl<T: Num> Attitude<T> {
     /// From heading, pitch and roll.
+    #[wide]
     pub fn from_angles([heading, pitch, roll]: [T; 3]) -> Self {
         let half = |angle: T| ((angle * 0.5).cos(), (angle * 0.5).sin());
         let ((ch, sh), (cp, sp), (cr, sr)) = (half(heading), half(pitch), half(roll));
@@ -70,6 +73,7 @@ impl<T: Num> Attitude<T> {
     }
 
     /// A vector of the body, as the earth sees it.
+    #[wide]
     #[inline(always)]
     pub fn turn(self, v: Vector<T>) -> Vector<T> {
         let [a, b, c, d] = self.0;
@@ -86,6 +90,7 @@ impl<T: Num> Attitude<T> {
     }
 
     /// ½·q⊗ω.
+    #[wide]
     #[inline(always)]
     fn rate(self, spin: Vector<T>) -> [T; 4] {
         let [a, b, c, d] = self.0;
@@ -129,6 +134,7 @@ impl<T: Num> Inertia<T> {
     }
 
     /// λ.
+    #[wide]
     fn coupling(&self) -> T {
         let [x, y, z] = self.moments;
         self.cross * (x - y + z) / self.determinant()
@@ -174,6 +180,7 @@ impl Body {
     /// Numbers of history it needs: the motion, and what the trapezoidal rule remembers of it.
     pub const HISTORY: usize = 2 * SIZE;
 
+    #[wide]
     fn read<T: Num, const N: usize>(io: &Step<'_, T>, at: usize) -> [T; N] {
         std::array::from_fn(|i| io.history_at(at + i))
     }
@@ -201,6 +208,7 @@ impl Body {
     }
 
     /// Starts with a motion.
+    #[wide]
     pub fn start<T: Num>(
         self,
         io: &mut Step<'_, T>,
@@ -228,6 +236,7 @@ impl Body {
     }
 
     /// The motion after this step.
+    #[wide]
     pub fn step<T: Num>(
         self,
         io: &mut Step<'_, T>,
@@ -289,6 +298,7 @@ impl Shown {
     const FORCE: usize = 22;
 
     /// The motion that the start values describe.
+    #[wide]
     pub fn motion<T: Num>(io: &Step<'_, T>) -> Motion<T> {
         let three = |at: usize| std::array::from_fn(|i| io.output(at + i));
         Motion {
@@ -300,6 +310,7 @@ impl Shown {
     }
 
     /// Writes the motion, the angles of the flow and the specific force.
+    #[wide]
     pub fn show<T: Num>(
         io: &mut Step<'_, T>,
         motion: &Motion<T>,
@@ -425,6 +436,7 @@ pub struct Flow<T> {
 
 impl<T: Num> Flow<T> {
     /// From the velocity through the air, in the axes of the body, and the density.
+    #[wide]
     pub fn new(velocity: Vector<T>, density: T) -> Self {
         let [x, y, z] = velocity;
         let squared = dot(velocity, velocity) + 1e-4;
@@ -437,6 +449,7 @@ impl<T: Num> Flow<T> {
     }
 
     /// Force in the axes of the body from drag, lift and side force in those of the flow.
+    #[wide]
     pub fn to_body(&self, drag: T, lift: T, side: T) -> Vector<T> {
         let (ca, sa, cb, sb) =
             (self.attack.cos(), self.attack.sin(), self.slip.cos(), self.slip.sin());
@@ -446,6 +459,7 @@ impl<T: Num> Flow<T> {
 }
 
 /// Direction of the thrust of a nozzle that is turned about its axes y and z.
+#[wide]
 pub fn nozzle<T: Num>(y: T, z: T) -> Vector<T> {
     [y.cos() * z.cos(), -(y.sin() * z.cos()), -(y.cos() * z.sin())]
 }

@@ -5,6 +5,7 @@ use crate::held::Held;
 use fluxline_core::component;
 use fluxline_core::component::{ComponentType, Environment, NoConstants, Physics, Refusal, Step};
 use fluxline_core::number::Num;
+use fluxline_core::wide;
 use std::f64::consts::TAU;
 
 /// The types of this file.
@@ -90,6 +91,7 @@ impl JetEngine {
     const HELD: Held = Held::inputs(Self::FULL_THRUST, Self::BASE);
     const SHAFT: FirstOrder = FirstOrder(Self::WANTED_1);
 
+    #[wide]
     fn wanted<T: Num>(io: &Step<'_, T>) -> T {
         power(limit(io.input(Self::THROTTLE), T::zero(), T::one()), 0.323)
     }
@@ -112,6 +114,7 @@ impl Physics for JetEngine {
         Self::SHAFT.start(io, wanted, speed);
     }
 
+    #[wide]
     #[inline(always)]
     fn step<T: Num>(_: &NoConstants<T>, io: &mut Step<'_, T>) {
         let held = |input| Self::HELD.get(io, input);
@@ -255,6 +258,7 @@ impl Physics for Propeller {
         Ok(NoConstants::new())
     }
 
+    #[wide]
     #[inline(always)]
     fn step<T: Num>(_: &NoConstants<T>, io: &mut Step<'_, T>) {
         let speed = io.flow(Self::SHAFT);

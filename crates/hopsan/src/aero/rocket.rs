@@ -6,6 +6,7 @@ use crate::held::Held;
 use fluxline_core::component;
 use fluxline_core::component::{ComponentType, Environment, NoConstants, Physics, Refusal, Step};
 use fluxline_core::number::{Dual, Num};
+use fluxline_core::wide;
 
 /// The types of this file.
 pub const TYPES: &[ComponentType] = &[
@@ -150,6 +151,7 @@ macro_rules! rocket {
             const HELD: Held = Held::inputs(Self::DRAG_BODY, Self::GROUND_DAMPING);
             const BODY: Body = Body(Self::HELD.count());
 
+            #[wide]
             fn state<T: Num>(io: &Step<'_, T>, motion: &Motion<T>) -> State<T> {
                 let held = |input| Self::HELD.get(io, input);
                 let (fuel, cargo) = (io.input(Self::FUEL_MASS), io.input(Self::CARGO_MASS));
@@ -222,6 +224,7 @@ macro_rules! rocket {
                 Self::BODY.start(io, motion, &state.inertia, &state.loads);
             }
 
+            #[wide]
             #[inline(always)]
             fn step<T: Num>(_: &NoConstants<T>, io: &mut Step<'_, T>) {
                 let State { flow, inertia, loads } = Self::state(io, &Self::BODY.motion(io));
@@ -356,6 +359,7 @@ pub struct CombustionChamber {
 impl CombustionChamber {
     const HELD: Held = Held::inputs(Self::VOLUME, Self::FILTER);
 
+    #[wide]
     fn remember<T: Num>(io: &mut Step<'_, T>, density: T, temperature: T, flow: T) {
         let held = |input| Self::HELD.get(io, input);
         let inflow = io.flow(Self::FUEL) * held(Self::FUEL_DENSITY);
@@ -387,6 +391,7 @@ impl Physics for CombustionChamber {
         Self::remember(io, density, temperature, flow);
     }
 
+    #[wide]
     #[inline(always)]
     fn step<T: Num>(_: &NoConstants<T>, io: &mut Step<'_, T>) {
         let held = |input| Self::HELD.get(io, input);

@@ -4,6 +4,7 @@ use crate::blocks::{FirstOrder, limit};
 use crate::held::Held;
 use fluxline_core::component::{ComponentType, Environment, NoConstants, Physics, Refusal, Step};
 use fluxline_core::number::Num;
+use fluxline_core::wide;
 use fluxline_core::{Constants, component};
 use std::f64::consts::FRAC_1_PI;
 
@@ -35,6 +36,7 @@ struct Along {
 }
 
 impl Along {
+    #[wide]
     fn start<T: Num>(self, io: &mut Step<'_, T>, gust: Gust<T>, noise: T) {
         let y = io.output(self.output);
         let (dt, double) = (io.dt, gust.time * 2.0);
@@ -62,6 +64,7 @@ struct Across {
 
 impl Across {
     /// The part for the next step, and the one for the step after it.
+    #[wide]
     fn parts<T: Num>(io: &Step<'_, T>, gust: Gust<T>, noise: T, y: T) -> [T; 3] {
         let (dt, four) = (io.dt, gust.time * 4.0);
         let (square, lead) = (dt * dt, four * (3f64.sqrt() * dt));
@@ -175,6 +178,7 @@ impl TurbulenceFilter {
     const Y: Across = Across { output: Self::GUST_Y, memory: Self::OLD_Y_1 };
     const Z: Across = Across { output: Self::GUST_Z, memory: Self::OLD_Z_1 };
 
+    #[wide]
     fn gusts<T: Num>(k: &Gusts<T>, io: &Step<'_, T>) -> [Gust<T>; 3] {
         let speed = (io.input(Self::SPEED) + 1.0).abs();
         std::array::from_fn(|i| Gust { strength: k.strength[i], time: k.length[i] / speed })
@@ -191,6 +195,7 @@ impl Physics for TurbulenceFilter {
         })
     }
 
+    #[wide]
     fn start<T: Num>(k: &Gusts<T>, io: &mut Step<'_, T>) {
         let [x, y, z] = Self::gusts(k, io);
         let [u, v, w] = [Self::NOISE_X, Self::NOISE_Y, Self::NOISE_Z].map(|i| io.input(i));
@@ -199,6 +204,7 @@ impl Physics for TurbulenceFilter {
         Self::Z.start(io, z, w);
     }
 
+    #[wide]
     #[inline(always)]
     fn step<T: Num>(k: &Gusts<T>, io: &mut Step<'_, T>) {
         let [x, y, z] = Self::gusts(k, io);
@@ -310,6 +316,7 @@ impl Wind {
     const Z: Across = Across { output: Self::WIND_Z, memory: Self::OLD_Z_1 };
 
     /// Mean wind and the gusts across and down.
+    #[wide]
     fn wind<T: Num>(io: &Step<'_, T>) -> (T, [Gust<T>; 2]) {
         let held = |input| Self::HELD.get(io, input);
         let altitude = io.memory(Self::FILTERED_1);
@@ -327,6 +334,7 @@ impl Wind {
         (wind, gusts)
     }
 
+    #[wide]
     fn noises<T: Num>(io: &Step<'_, T>) -> [T; 3] {
         [Self::NOISE_X, Self::NOISE_Y, Self::NOISE_Z].map(|i| io.input(i))
     }

@@ -5,6 +5,7 @@ use crate::held::Held;
 use fluxline_core::component;
 use fluxline_core::component::{ComponentType, Environment, NoConstants, Physics, Refusal, Step};
 use fluxline_core::number::{Dual, Num};
+use fluxline_core::wide;
 
 /// The types of this file.
 pub const TYPES: &[ComponentType] =
@@ -54,12 +55,14 @@ impl CurrentController {
     const HELD: Held = Held::inputs(Self::RESISTANCE, Self::LARGEST_VOLTAGE);
 
     /// T·ω_f and the limits of voltage.
+    #[wide]
     fn constants<T: Num>(io: &Step<'_, T>) -> (T, T, T) {
         let held = |input| Self::HELD.get(io, input);
         let angle = held(Self::BANDWIDTH) * io.dt;
         (angle, held(Self::LEAST_VOLTAGE), held(Self::LARGEST_VOLTAGE))
     }
 
+    #[wide]
     fn remember<T: Num>(io: &mut Step<'_, T>) {
         let (angle, low, high) = Self::constants(io);
         let difference = io.effort(Self::P1) - io.effort(Self::P2);
@@ -85,6 +88,7 @@ impl Physics for CurrentController {
         Self::remember(io);
     }
 
+    #[wide]
     #[inline(always)]
     fn step<T: Num>(_: &NoConstants<T>, io: &mut Step<'_, T>) {
         let (angle, low, high) = Self::constants(io);
@@ -163,6 +167,7 @@ impl Physics for PulseWidthModulator {
         Self::HELD.start(io);
     }
 
+    #[wide]
     #[inline(always)]
     fn step<T: Num>(_: &NoConstants<T>, io: &mut Step<'_, T>) {
         let held = |input| Self::HELD.get(io, input);

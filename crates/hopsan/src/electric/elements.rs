@@ -6,6 +6,7 @@ use fluxline_core::component::{
     BalanceRole, ComponentType, Environment, NoConstants, Physics, Refusal, Step,
 };
 use fluxline_core::number::Num;
+use fluxline_core::wide;
 use fluxline_core::{Constants, component};
 
 /// The types of this file.
@@ -134,6 +135,7 @@ impl Physics for Switch {
 /// sent a step ago, filtered.
 ///
 /// c₁ ← α·c₁ + (1−α)·(c₂ + 2·Z·i₂), with the impedance of the step before.
+#[wide]
 #[inline(always)]
 fn exchange<T: Num>(io: &mut Step<'_, T>, p1: usize, p2: usize, filter: T, impedance: T) {
     let sent = |port: usize| io.wave(port) + io.impedance(port) * io.flow(port) * 2.0;
@@ -284,6 +286,7 @@ impl Physics for CapacitanceMultiPort {
         }
     }
 
+    #[wide]
     #[inline(always)]
     fn step<T: Num>(_: &Capacitor<T>, io: &mut Step<'_, T>) {
         let sent = |io: &Step<'_, T>, i: usize| io.wave(i) + io.impedance(i) * io.flow(i) * 2.0;

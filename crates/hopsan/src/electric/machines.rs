@@ -6,6 +6,7 @@ use crate::held::Held;
 use fluxline_core::component;
 use fluxline_core::component::{ComponentType, Environment, NoConstants, Physics, Refusal, Step};
 use fluxline_core::number::{Dual, Num};
+use fluxline_core::wide;
 
 /// The types of this file.
 pub const TYPES: &[ComponentType] = &[
@@ -89,6 +90,7 @@ impl<T: Num> Drive<T> {
     }
 
     /// What the bilinear rule remembers: (T·load − (2·J − B·T)·ω)/(2·J + B·T).
+    #[wide]
     #[inline(always)]
     fn delayed(self, io: &Step<'_, T>) -> T {
         let (speed, torque) = (io.flow(SHAFT), io.effort(SHAFT));
@@ -98,6 +100,7 @@ impl<T: Num> Drive<T> {
     }
 
     /// One step; gives current, electric and mechanical power.
+    #[wide]
     #[inline(always)]
     fn step(self, io: &mut Step<'_, T>, delayed: usize) -> (T, T, T) {
         let armature = Armature::at(io, self.resistance);
@@ -172,6 +175,7 @@ pub struct Motor {
 impl Motor {
     const HELD: Held = Held::inputs(Self::CONSTANT, Self::INERTIA);
 
+    #[wide]
     fn drive<T: Num>(io: &Step<'_, T>) -> Drive<T> {
         let held = |input| Self::HELD.get(io, input);
         Drive {
@@ -285,6 +289,7 @@ pub struct MotorGear {
 impl MotorGear {
     const HELD: Held = Held::inputs(Self::CONSTANT, Self::LOAD_FRICTION);
 
+    #[wide]
     fn drive<T: Num>(io: &Step<'_, T>) -> Drive<T> {
         let held = |input| Self::HELD.get(io, input);
         let gear = io.input(Self::GEAR_RATIO);
@@ -318,6 +323,7 @@ impl Physics for MotorGear {
         io.set_memory(Self::DELAYED, delayed);
     }
 
+    #[wide]
     #[inline(always)]
     fn step<T: Num>(_: &NoConstants<T>, io: &mut Step<'_, T>) {
         let (current, electric, mechanical) = Self::drive(io).step(io, Self::DELAYED);
@@ -427,6 +433,7 @@ pub struct MotorGearScrewLink {
 impl MotorGearScrewLink {
     const HELD: Held = Held::inputs(Self::CONSTANT, Self::ARM);
 
+    #[wide]
     fn drive<T: Num>(io: &Step<'_, T>) -> Drive<T> {
         let held = |input| Self::HELD.get(io, input);
         let gear = io.input(Self::GEAR_RATIO);
@@ -446,6 +453,7 @@ impl MotorGearScrewLink {
         }
     }
 
+    #[wide]
     fn remember<T: Num>(io: &mut Step<'_, T>) {
         let drive = Self::drive(io);
         let (speed, angle) = (io.flow(SHAFT), io.displacement(SHAFT));
@@ -478,6 +486,7 @@ impl Physics for MotorGearScrewLink {
         io.set_memory(Self::DELAYED_ANGLE_2, first);
     }
 
+    #[wide]
     #[inline(always)]
     fn step<T: Num>(_: &NoConstants<T>, io: &mut Step<'_, T>) {
         let drive = Self::drive(io);
@@ -648,6 +657,7 @@ impl<T: Num> Slipping<T> {
 impl AcMachine {
     const HELD: Held = Held::inputs(Self::CONSTANT, Self::INERTIA);
 
+    #[wide]
     fn slipping<T: Num>(io: &Step<'_, T>) -> Slipping<T> {
         let held = |input| Self::HELD.get(io, input);
         Slipping {
@@ -662,6 +672,7 @@ impl AcMachine {
         }
     }
 
+    #[wide]
     fn remember<T: Num>(io: &mut Step<'_, T>) {
         let now = [io.flow(SHAFT), io.flow(P2), io.effort(SHAFT)];
         let delayed = Self::slipping(io).half(|x| x, io.dt, -1.0, now);
@@ -685,6 +696,7 @@ impl Physics for AcMachine {
         Self::remember(io);
     }
 
+    #[wide]
     #[inline(always)]
     fn step<T: Num>(_: &NoConstants<T>, io: &mut Step<'_, T>) {
         let machine = Self::slipping(io);

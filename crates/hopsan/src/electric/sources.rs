@@ -7,6 +7,7 @@ use fluxline_core::component::{
     BalanceRole, ComponentType, Environment, NoConstants, Physics, Refusal, Step,
 };
 use fluxline_core::number::{Dual, Num};
+use fluxline_core::wide;
 
 /// The types of this file.
 pub const TYPES: &[ComponentType] = &[
@@ -293,6 +294,7 @@ impl Physics for Battery {
         Self::HELD.start(io);
     }
 
+    #[wide]
     #[inline(always)]
     fn step<T: Num>(_: &NoConstants<T>, io: &mut Step<'_, T>) {
         let [conductance, nominal, capacity, exponent, base] =

@@ -6,6 +6,7 @@ use crate::blocks::{
 use fluxline_core::component;
 use fluxline_core::component::{ComponentType, Environment, Physics, Refusal, Step};
 use fluxline_core::number::{Dual, Mask, Num};
+use fluxline_core::wide;
 
 /// The types of this file.
 pub const TYPES: &[ComponentType] =
@@ -187,6 +188,7 @@ impl<T: Num> Charge<T> {
 
     /// Hopsan's iterations: position, speed, pressure of the oil and of the gas are unknowns of their
     /// own, and rules that bend are left where the last iteration took them to be straight.
+    #[wide]
     fn iterate(&self, io: &Step<'_, T>, iterations: usize, before: Charged<T>) -> Charged<T> {
         let (zero, one) = (T::zero(), T::one());
         let (mut now, mut flow) = (before, io.flow(0));
@@ -229,6 +231,7 @@ impl<T: Num> Charge<T> {
     ///
     /// Between the limits the speed is the whole, at a limit next to nothing. Where both would do,
     /// a body between the limits stays there and one at a limit stays at it.
+    #[wide]
     fn solve(&self, io: &mut Step<'_, T>, before: Charged<T>) -> Charged<T> {
         let k = self.constant();
         let guess = before.oil - before.gas;
@@ -273,6 +276,7 @@ impl<T: Num> Charged<T> {
     }
 
     /// Part of the way from here to there.
+    #[wide]
     fn towards(self, there: Self, weight: f64) -> Self {
         let between = |here: T, there: T| here + (there - here) * weight;
         Self {
@@ -359,6 +363,7 @@ impl PistonAccumulator {
 
     /// What the rules take from this step later: from position one and two steps on, and from
     /// speed.
+    #[wide]
     fn parts<T: Num>(io: &Step<'_, T>, drop: T) -> [T; 3] {
         let (m, b) = Self::inertia(io);
         let (x, v) = (io.output(Self::POSITION), io.output(Self::SPEED));

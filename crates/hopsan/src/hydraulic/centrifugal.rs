@@ -9,6 +9,7 @@ use crate::blocks::{End, root, signed_root, solve};
 use fluxline_core::component;
 use fluxline_core::component::{ComponentType, Environment, NoConstants, Physics, Refusal, Step};
 use fluxline_core::number::{Dual, Num};
+use fluxline_core::wide;
 use std::f64::consts::TAU;
 
 /// The types of this file.
@@ -199,6 +200,7 @@ impl<T: Num> Impeller<T> {
     }
 
     /// Flow at a speed, for ends as they are.
+    #[wide]
     #[inline(always)]
     fn flow(&self, io: &mut Step<'_, T>, speed: T, guess: T) -> T {
         let [one, two] = self.ends;
@@ -210,6 +212,7 @@ impl<T: Num> Impeller<T> {
     }
 
     /// Writes flow and pressures; an inlet that would run dry gives no more than it has.
+    #[wide]
     #[inline(always)]
     fn set(&self, io: &mut Step<'_, T>, q: T) -> (T, [T; 2]) {
         let one = self.ends[0];
@@ -250,6 +253,7 @@ impl Physics for CentrifugalPump {
 
 impl CentrifugalPumpJ {
     /// P/(|ω| + ε) − T.
+    #[wide]
     fn drive<T: Num>(
         impeller: &Impeller<T>,
         q: Dual<T>,
@@ -281,6 +285,7 @@ impl Physics for CentrifugalPumpJ {
         io.set_memory(Self::SPEED_1, speed);
     }
 
+    #[wide]
     #[inline(always)]
     fn step<T: Num>(_: &NoConstants<T>, io: &mut Step<'_, T>) {
         let (c, dt) = (Dual::constant, io.dt);

@@ -5,6 +5,7 @@
 
 use fluxline_core::component::Step;
 use fluxline_core::number::{Mask, Num};
+use fluxline_core::wide;
 
 /// α — filter factor of the waves.
 const FILTER: f64 = 0.1;
@@ -62,6 +63,7 @@ impl Chamber {
     }
 
     /// True where the pressure at a port is 0: there the chamber has run dry.
+    #[wide]
     #[inline(always)]
     pub fn is_dry<T: Num>(self, io: &Step<'_, T>) -> T::Mask {
         let zero = T::zero();
@@ -86,6 +88,7 @@ impl Chamber {
 
     /// Waves after this step for the flow that the piston displaces and that which leaks in; gives
     /// the wave at the piston.
+    #[wide]
     #[inline(always)]
     pub fn step<T: Num>(self, io: &mut Step<'_, T>, z: T, displaced: T, leaked: T) -> T {
         let (piston, leakage) = (io.memory(self.waves), io.memory(self.waves + 1));
@@ -137,6 +140,7 @@ impl<T: Num, const N: usize> Piston<T, N> {
     }
 
     /// Impedances of the chambers at a position, where 0 is in and −s is out.
+    #[wide]
     #[inline(always)]
     pub fn impedances(&self, chambers: &[Chamber; N], x: T, mass: T, dt: f64) -> [T; N] {
         let volumes = self.volumes(x, mass, dt);
@@ -145,6 +149,7 @@ impl<T: Num, const N: usize> Piston<T, N> {
 
     /// Volumes of the chambers at a position, at least those that keep oil against the mass stable:
     /// V ≥ β·T²·A²/(0.1·m).
+    #[wide]
     #[inline(always)]
     pub fn volumes(&self, x: T, mass: T, dt: f64) -> [T; N] {
         std::array::from_fn(|i| {
@@ -159,24 +164,25 @@ impl<T: Num, const N: usize> Piston<T, N> {
     }
 
     /// Flows that the piston displaces into the chambers.
+    #[wide]
     #[inline(always)]
     pub fn displaced(&self, speed: T) -> [T; N] {
         std::array::from_fn(|i| Self::signed(i, speed * self.areas[i]))
     }
 
     /// Force of the chambers' waves.
+    #[wide]
     #[inline(always)]
     pub fn force(&self, waves: [T; N]) -> T {
-        let forces = waves.into_iter().enumerate();
-        let forces = forces.map(|(i, wave)| Self::signed(i, self.areas[i] * wave));
-        forces.reduce(|sum, force| sum + force).unwrap_or(T::zero())
+        let force = |i: usize| Self::signed(i, self.areas[i] * waves[i]);
+        (1..N).fold(force(0), |sum, i| sum + force(i))
     }
 
     /// Impedance of the chambers against the piston, with its friction.
     #[inline(always)]
     pub fn resistance(&self, impedances: [T; N]) -> T {
         let mut resistance = self.friction;
-        for (area, z) in self.areas.into_iter().zip(impedances) {
+        for (&area, &z) in self.areas.iter().zip(&impedances) {
             resistance += area * area * z;
         }
         resistance
@@ -200,6 +206,7 @@ impl<T: Num, const N: usize> Piston<T, N> {
 }
 
 /// The volume, or the smallest one that is stable.
+#[wide]
 #[cold]
 #[inline(never)]
 fn at_least<T: Num>(volume: T, stiff: T, heavy: T) -> T {

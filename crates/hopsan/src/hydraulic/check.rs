@@ -6,6 +6,7 @@
 use crate::blocks::{End, turbulent, with_cavitation_in_two_ways};
 use fluxline_core::component::{ComponentType, Environment, NoConstants, Physics, Refusal, Step};
 use fluxline_core::number::{Mask, Num};
+use fluxline_core::wide;
 use fluxline_core::{Constants, component};
 
 /// The types of this file.
@@ -83,6 +84,7 @@ macro_rules! check_valves {
                 Ok(NoConstants::new())
             }
 
+            #[wide]
             #[inline(always)]
             fn step<T: Num>(_: &NoConstants<T>, io: &mut Step<'_, T>) {
                 let (a, b) = (End::at(io, Self::P1), End::at(io, Self::P2));
@@ -129,6 +131,7 @@ impl Physics for CheckValveWithOrifice {
         Ok(NoConstants::new())
     }
 
+    #[wide]
     #[inline(always)]
     fn step<T: Num>(_: &NoConstants<T>, io: &mut Step<'_, T>) {
         let is_open = io.wave(Self::P1).gt(io.wave(Self::P2));
@@ -216,6 +219,7 @@ macro_rules! piloted_valves {
                 Ok(Seat { conductance: self.conductance })
             }
 
+            #[wide]
             #[inline(always)]
             fn step<T: Num>(k: &Seat<T>, $io: &mut Step<'_, T>) {
                 let ($a, $b) = ($io.wave(Self::P1), $io.wave(Self::P2));

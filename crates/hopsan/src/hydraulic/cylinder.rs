@@ -4,6 +4,7 @@ use super::chamber::{Chamber, Floor, Piston, equivalent_mass};
 use crate::blocks::{End, FirstOrder, SecondOrder, limit};
 use fluxline_core::component::{BalanceRole, ComponentType, Environment, Physics, Refusal, Step};
 use fluxline_core::number::{Mask, Num};
+use fluxline_core::wide;
 use fluxline_core::{Constants, component};
 
 /// The types of this file.
@@ -439,6 +440,7 @@ impl<T: Num> TwoChambers<T> {
         self.chambers[1].first + self.chambers[1].count
     }
 
+    #[wide]
     fn start(&self, io: &mut Step<'_, T>) {
         let rod = self.rod();
         let (x, v) = (io.displacement(rod), io.flow(rod));
@@ -541,6 +543,7 @@ macro_rules! two_chambers {
             #[inline(always)]
             fn take_step<T: Num>($self: &TwoChambers<T>, $io: &mut Step<'_, T>) $step
 
+            #[wide]
             #[inline(always)]
             fn read<T: Num>(k: &Bonds<T>, io: &Step<'_, T>) -> TwoChambers<T> {
                 let either = |constant: T, input: usize| match k.is_constant {
@@ -597,6 +600,7 @@ impl FourChamberPiston {
         (2, 3, Self::LEAKAGE_34),
     ];
 
+    #[wide]
     #[inline(always)]
     fn piston<T: Num>(io: &Step<'_, T>) -> Piston<T, 4> {
         let areas = [Self::AREA_1, Self::AREA_2, Self::AREA_3, Self::AREA_4];
@@ -632,6 +636,7 @@ impl Physics for FourChamberPiston {
         Ok(Bonds::new(environment, self.stops))
     }
 
+    #[wide]
     fn start<T: Num>(k: &Bonds<T>, io: &mut Step<'_, T>) {
         let (piston, chambers) = (Self::piston(io), k.chambers(Floor::Everywhere));
         let rod = k.counts.iter().sum();
@@ -652,6 +657,7 @@ impl Physics for FourChamberPiston {
         io.set_wave(rod, piston.force(waves), piston.resistance(z));
     }
 
+    #[wide]
     #[inline(always)]
     fn step<T: Num>(k: &Bonds<T>, io: &mut Step<'_, T>) {
         let (piston, chambers) = (Self::piston(io), k.chambers(Floor::Everywhere));
@@ -733,9 +739,10 @@ impl Physics for CylinderQ {
         Self::SPEED.start(io, T::zero(), v);
     }
 
+    #[wide]
     #[inline(always)]
     fn step<T: Num>(k: &CylinderMass<T>, io: &mut Step<'_, T>) {
-        let before: [T; Self::MOTION] = std::array::from_fn(|i| io.memory(Self::FORCE_1 + i));
+        let before: [T; Self::MOTION] = io.memories(Self::FORCE_1);
         let mut ends = [End::at(io, Self::P1), End::at(io, Self::P2)];
         let zero = T::zero();
         let mut result = Self::attempt(k, io, ends);
@@ -744,9 +751,7 @@ impl Physics for CylinderQ {
         if (dry_1 | dry_2).any() {
             io.count(Self::DRY, dry_1 | dry_2);
             let again = |io: &mut Step<'_, T>, ends: [End<T>; 2]| {
-                for (i, value) in before.into_iter().enumerate() {
-                    io.set_memory(Self::FORCE_1 + i, value);
-                }
+                io.set_memories(Self::FORCE_1, before);
                 Self::attempt(k, io, ends)
             };
             ends = [ends[0].dry_where(dry_1), ends[1].dry_where(dry_2)];

@@ -8,6 +8,7 @@ use crate::blocks::{End, turbulent, with_cavitation, with_cavitation_in_two_ways
 use fluxline_core::component;
 use fluxline_core::component::{ComponentType, Environment, Physics, Refusal, Step};
 use fluxline_core::number::Num;
+use fluxline_core::wide;
 
 /// The types of this file.
 pub const TYPES: &[ComponentType] = &[
@@ -200,6 +201,7 @@ spool_valve! {
 impl Ports for Valve33 {
     proportional!(BothWays);
 
+    #[wide]
     #[inline(always)]
     fn flow<T: Num>(_: &SpoolValve<T>, io: &mut Step<'_, T>, x: T, gain: T) {
         let edge = |share, lap, x: T| gain * io.input(share) * (x - io.input(lap)).max(T::zero());
@@ -433,6 +435,7 @@ macro_rules! valve_43 {
                 }
             }
 
+            #[wide]
             #[inline(always)]
             fn flow<T: Num>(k: &SpoolValve<T>, $io: &mut Step<'_, T>, $x: T, $gain: T) {
                 let edge = |i: usize, share, lap, x: T, from, to| -> Edge<T> {
@@ -619,6 +622,7 @@ impl Physics for DirectionalCheckValve22 {
         Self::step(k, io);
     }
 
+    #[wide]
     #[inline(always)]
     fn step<T: Num>(k: &Spool<T>, io: &mut Step<'_, T>) {
         let command = is_on(io.input(Self::COMMAND), T::one());

@@ -5,6 +5,7 @@ use crate::blocks::root;
 use fluxline_core::component;
 use fluxline_core::component::{ComponentType, Environment, NoConstants, Physics, Refusal, Step};
 use fluxline_core::number::{Dual, Num};
+use fluxline_core::wide;
 
 /// The types of this file.
 pub const TYPES: &[ComponentType] =
@@ -12,6 +13,7 @@ pub const TYPES: &[ComponentType] =
 
 /// Flow from port 0 to port 1 by a law that rises with the pressure drop; pressures not below 0.
 /// Gives flow and pressure drop.
+#[wide]
 #[inline(always)]
 fn orifice<T: Num>(
     io: &mut Step<'_, T>,
@@ -97,6 +99,7 @@ impl Physics for CheckOrifice {
         Self::step(constants, io);
     }
 
+    #[wide]
     #[inline(always)]
     fn step<T: Num>(_: &NoConstants<T>, io: &mut Step<'_, T>) {
         let (d, l) = (io.input(Self::DIAMETER), io.input(Self::LENGTH));
@@ -176,6 +179,7 @@ impl Physics for SlitOrifice {
         Ok(NoConstants::new())
     }
 
+    #[wide]
     #[inline(always)]
     fn step<T: Num>(_: &NoConstants<T>, io: &mut Step<'_, T>) {
         let (a, s) = (io.input(Self::AREA), io.input(Self::CIRCUMFERENCE));

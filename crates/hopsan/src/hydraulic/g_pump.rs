@@ -7,6 +7,7 @@ use fluxline_core::component::{
     BalanceRole, ComponentType, Environment, NoConstants, Physics, Refusal, Step,
 };
 use fluxline_core::number::{Dual, Num};
+use fluxline_core::wide;
 use std::f64::consts::TAU;
 
 /// The types of this file.
@@ -112,6 +113,7 @@ struct Regulator<T> {
 }
 
 impl<T: Num> Regulator<T> {
+    #[wide]
     #[inline(always)]
     fn at(io: &Step<'_, T>) -> Self {
         type Pump = ControlledPump;
@@ -172,6 +174,7 @@ impl Physics for ControlledPump {
         Self::step(constants, io);
     }
 
+    #[wide]
     #[inline(always)]
     fn step<T: Num>(_: &NoConstants<T>, io: &mut Step<'_, T>) {
         let (k, dt, c) = (Regulator::at(io), io.dt, Dual::constant);

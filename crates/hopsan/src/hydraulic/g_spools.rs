@@ -9,6 +9,7 @@ use crate::blocks::{End, limit, root, signed_root, signed_root_inverse, solve};
 use fluxline_core::component;
 use fluxline_core::component::{ComponentType, Environment, NoConstants, Physics, Refusal, Step};
 use fluxline_core::number::{Dual, Num};
+use fluxline_core::wide;
 use std::f64::consts::PI;
 
 /// The types of this file.
@@ -23,6 +24,7 @@ pub const TYPES: &[ComponentType] = &[
 /// goes to. Writes flows and pressures of all ports; gives the pressures.
 ///
 /// The unknowns are the roots s(Δp) of the edges: closed edges then disturb nothing.
+#[wide]
 #[inline(always)]
 pub(super) fn network<T: Num, const E: usize, const P: usize>(
     io: &mut Step<'_, T>,
@@ -68,6 +70,7 @@ pub(super) fn network<T: Num, const E: usize, const P: usize>(
 struct Edges(usize);
 
 impl Edges {
+    #[wide]
     fn start<T: Num, const E: usize>(
         self,
         io: &mut Step<'_, T>,
@@ -98,6 +101,7 @@ impl Edges {
     }
 
     /// Flows of a four-way valve at ports supply, tank, a, b: 0 to 3. Gives the pressures.
+    #[wide]
     #[inline(always)]
     fn four_way<T: Num>(self, io: &mut Step<'_, T>, x: T) -> [T; 4] {
         let k = |edge, x| self.conductance(io, edge, x);
@@ -179,6 +183,7 @@ impl Physics for Valve33 {
         Ok(NoConstants::new())
     }
 
+    #[wide]
     fn start<T: Num>(_: &NoConstants<T>, io: &mut Step<'_, T>) {
         let u = |i| io.input(i);
         let gain = jet(u(Self::FLOW_COEFFICIENT), u(Self::DENSITY)) * u(Self::DIAMETER) * PI;
@@ -323,6 +328,7 @@ macro_rules! four_way {
             const EDGES: Edges = Edges(Self::KEPT_LAP);
 
             /// Keeps what the four edges need.
+            #[wide]
             #[inline(always)]
             fn keep_edges<T: Num>(io: &mut Step<'_, T>) {
                 let u = |i| io.input(i);
@@ -523,6 +529,7 @@ impl Physics for LoadSensing {
         io.set_memory(Self::KEPT_SENSE_GAIN, jet * io.input(Self::SENSE_WIDTH));
     }
 
+    #[wide]
     #[inline(always)]
     fn step<T: Num>(_: &NoConstants<T>, io: &mut Step<'_, T>) {
         let x = io.input(Self::POSITION);
@@ -598,6 +605,7 @@ impl Physics for OpenCentre {
         Ok(NoConstants::new())
     }
 
+    #[wide]
     fn start<T: Num>(_: &NoConstants<T>, io: &mut Step<'_, T>) {
         Self::keep_edges(io);
         let u = |i| io.input(i);

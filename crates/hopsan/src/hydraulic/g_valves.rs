@@ -11,6 +11,7 @@ use crate::blocks::{
 use fluxline_core::component;
 use fluxline_core::component::{ComponentType, Environment, NoConstants, Physics, Refusal, Step};
 use fluxline_core::number::{Dual, Num};
+use fluxline_core::wide;
 use std::f64::consts::PI;
 
 /// The types of this file.
@@ -68,6 +69,7 @@ struct Geometry<T> {
 const DELAYED: usize = 7;
 
 impl<T: Num> Geometry<T> {
+    #[wide]
     #[inline(always)]
     fn load(io: &Step<'_, T>, at: usize) -> Self {
         let m = |i| io.memory(at + i);
@@ -93,9 +95,7 @@ impl<T: Num> Geometry<T> {
             self.stiffness,
             self.laminar,
         ];
-        for (i, value) in all.into_iter().enumerate() {
-            io.set_memory(at + i, value);
-        }
+        io.set_memories(at, all);
     }
 
     /// From diameter, share of the circumference, flow coefficient, jet angle and density.
@@ -121,6 +121,7 @@ impl<T: Num> Geometry<T> {
 }
 
 /// Ends as this step sees them: one that was dry and is not pushed has no wave and no impedance.
+#[wide]
 pub(crate) fn ends<T: Num, const N: usize>(
     io: &Step<'_, T>,
     ports: [usize; N],
@@ -154,6 +155,7 @@ pub(crate) fn flow_bounds<T: Num>([first, second]: [End<T>; 2]) -> (T, T) {
 }
 
 /// Writes flow and pressures of a flow from port 0 to port 1.
+#[wide]
 #[inline(always)]
 pub(crate) fn write_flow<T: Num>(io: &mut Step<'_, T>, ends: [End<T>; 2], q: T) -> [T; 2] {
     let p = pressures(ends, Dual::constant(q)).map(|p| p.value);
@@ -176,6 +178,7 @@ impl<T: Num, const P: usize> Balance<T, P> {
         if self.clips_pilots { c.max(T::zero()) } else { c }
     }
 
+    #[wide]
     #[inline(always)]
     fn bias(&self, io: &Step<'_, T>, reference: T) -> T {
         self.pilots.iter().fold(reference * self.reference, |sum, &(port, gain)| {
@@ -197,6 +200,7 @@ impl<T: Num, const P: usize> Balance<T, P> {
         io.set_memory(at + DELAYED, delayed);
     }
 
+    #[wide]
     #[inline(always)]
     fn step(
         &self,
@@ -360,6 +364,7 @@ macro_rules! spool_valve {
                 Ok(Iterations::new(self.iterations))
             }
 
+            #[wide]
             fn start<T: Num>(_: &Iterations<T>, io: &mut Step<'_, T>) {
                 let start: fn(&mut Step<'_, T>) = $start;
                 start(io);
@@ -638,6 +643,7 @@ impl Physics for InertRelief {
         Ok(NoConstants::new())
     }
 
+    #[wide]
     fn start<T: Num>(_: &NoConstants<T>, io: &mut Step<'_, T>) {
         let k = Geometry::new(
             io.input(Self::DIAMETER),
@@ -657,6 +663,7 @@ impl Physics for InertRelief {
         io.set_memory(Self::DELAYED_2, io.memory(Self::WAITING));
     }
 
+    #[wide]
     #[inline(always)]
     fn step<T: Num>(_: &NoConstants<T>, io: &mut Step<'_, T>) {
         let (k, dt) = (Geometry::load(io, Self::KEPT_AREA), io.dt);

@@ -5,6 +5,7 @@ use fluxline_core::component::{
     BalanceRole, ComponentType, Environment, NoConstants, Physics, Refusal, Step,
 };
 use fluxline_core::number::Num;
+use fluxline_core::wide;
 use fluxline_core::{Constants, component};
 use std::f64::consts::PI;
 
@@ -83,6 +84,7 @@ impl Physics for LosslessLine {
         2 * k.cells
     }
 
+    #[wide]
     fn start<T: Num>(_: &Delay<T>, io: &mut Step<'_, T>) {
         let z = io.input(Self::IMPEDANCE);
         let [from_1, from_2] = [Self::P1, Self::P2].map(|port| io.effort(port) + z * io.flow(port));
@@ -93,6 +95,7 @@ impl Physics for LosslessLine {
         }
     }
 
+    #[wide]
     #[inline(always)]
     fn step<T: Num>(k: &Delay<T>, io: &mut Step<'_, T>) {
         let (z, keep) = (io.input(Self::IMPEDANCE), io.input(Self::FILTER));
@@ -274,9 +277,7 @@ impl Physics for Hose {
             let drop = k.resistance * q * (T::one() - k.share);
             let wave = sent[port];
             let start = [k.resistance, drop, T::zero(), wave, wave, wave, wave];
-            for (i, value) in start.into_iter().enumerate() {
-                io.set_memory(memory + i, value);
-            }
+            io.set_memories(memory, start);
             let z = k.impedance + k.share * k.resistance;
             io.set_wave(port, p - z * q, z);
         }
@@ -285,6 +286,7 @@ impl Physics for Hose {
         }
     }
 
+    #[wide]
     #[inline(always)]
     fn step<T: Num>(k: &HoseConstants<T>, io: &mut Step<'_, T>) {
         let one = T::one();
@@ -298,9 +300,7 @@ impl Physics for Hose {
             let laminar = resistance * q;
             let filtered = k.keep * (io.memory(memory + 1) + k.share * laminar) + k.share * laminar;
             let excess = k.keep * io.memory(memory + 2) + k.share * (drop - laminar) * 2.0;
-            for (i, value) in [resistance, filtered, excess].into_iter().enumerate() {
-                io.set_memory(memory + i, value);
-            }
+            io.set_memories(memory, [resistance, filtered, excess]);
             resistances[port] = resistance;
             near[port] = filtered - k.share * laminar + excess;
         }

@@ -8,6 +8,7 @@ use fluxline_core::component::{
 };
 use fluxline_core::number::{Mask, Num};
 use fluxline_core::state::Bond;
+use fluxline_core::wide;
 use fluxline_core::{Constants, component};
 use std::f64::consts::{PI, TAU};
 
@@ -330,6 +331,7 @@ impl<T: Num> Kidney<T> {
     }
 
     /// Area at an arc length from where the groove in front begins.
+    #[wide]
     #[inline(always)]
     fn area(&self, x: T) -> T {
         let end = self.grooves[0] + self.length + self.port + self.grooves[1];
@@ -338,6 +340,7 @@ impl<T: Num> Kidney<T> {
     }
 
     /// The same where the port is open in some lane.
+    #[wide]
     fn open_area(&self, x: T, is_open: T::Mask) -> T {
         let [g1, g2] = self.grooves;
         let (one, r, port) = (T::one(), self.r, self.port);
@@ -373,6 +376,7 @@ struct Stretches<T: Num> {
 }
 
 impl<T: Num> Stretches<T> {
+    #[wide]
     #[inline(always)]
     fn up_to(self, end: T, value: impl FnOnce() -> T) -> Self {
         let Self { x, area, open } = self;
@@ -388,6 +392,7 @@ impl<T: Num> Stretches<T> {
 /// With w = 1 − |u| it is w·√w·P(w), where P is smooth up to w = 2: a polynomial through Chebyshev's points
 /// of 0 … 1, within 5·10⁻¹⁶ of it. The difference of arc and root would lose digits for small w, and take
 /// two roots and a division.
+#[wide]
 #[inline(always)]
 fn segment<T: Num>(u: T) -> T {
     const P: [f64; 16] = [
@@ -419,6 +424,7 @@ fn segment<T: Num>(u: T) -> T {
 }
 
 /// What is left of x after whole turns of 360 towards zero.
+#[wide]
 #[inline(always)]
 fn within_turn<T: Num>(x: T) -> T {
     /// So near to a whole turn, a product may count another number of turns than a division.
@@ -444,6 +450,7 @@ impl ValvePlate {
     }
 
     /// tan θ₁ and tan(θ₂/2).
+    #[wide]
     fn grooves<T: Num>(rise: T, opening: T) -> [T; 2] {
         [(rise * Self::DEGREE).tan(), (opening * (0.5 * Self::DEGREE)).tan()]
     }
@@ -466,6 +473,7 @@ impl Physics for ValvePlate {
         Self::ANGLE_OF_BLOCK.start(io, T::zero(), T::zero());
     }
 
+    #[wide]
     #[inline(always)]
     fn step<T: Num>(k: &Plate<T>, io: &mut Step<'_, T>) {
         let degree = Self::DEGREE;
@@ -610,6 +618,7 @@ impl Physics for CylinderBlock {
         Self::SPEED.start(io, -torque, speed);
     }
 
+    #[wide]
     #[inline(always)]
     fn step<T: Num>(k: &Block<T>, io: &mut Step<'_, T>) {
         let shaft = End::at(io, k.pistons);

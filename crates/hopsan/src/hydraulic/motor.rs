@@ -7,6 +7,7 @@ use fluxline_core::component::{
     BalanceRole, ComponentType, Environment, NoConstants, Physics, Refusal, Step,
 };
 use fluxline_core::number::Num;
+use fluxline_core::wide;
 use fluxline_core::{Constants, component};
 use std::f64::consts::TAU;
 
@@ -188,14 +189,12 @@ impl Rotor {
     /// Speed and angle after this step.
     #[inline(always)]
     fn step<T: Num>(self, io: &mut Step<'_, T>, torque: T, inertia: T, damping: T) -> (T, T) {
-        let [u1, y1, s1] = std::array::from_fn(|i| io.memory(self.0 + i));
+        let [u1, y1, s1] = io.memories(self.0);
         let (per_inertia, dt) = (inertia.recip(), io.dt);
         let (u, w) = (torque * per_inertia, damping * per_inertia * dt);
         let s = (s1 * (-w + 2.0) + (u + u1) * dt) / (w + 2.0);
         let y = y1 + (s + s1) * (0.5 * dt);
-        for (i, value) in [u, y, s].into_iter().enumerate() {
-            io.set_memory(self.0 + i, value);
-        }
+        io.set_memories(self.0, [u, y, s]);
         (s, y)
     }
 }
@@ -211,6 +210,7 @@ struct Motor<T> {
 }
 
 impl<T: Num> Motor<T> {
+    #[wide]
     #[inline(always)]
     fn step(&self, io: &mut Step<'_, T>) {
         let [one, two, shaft] = [0, 1, 2].map(|port| End::at(io, port));
@@ -289,6 +289,7 @@ const FILTER: f64 = 0.1;
 const STIFFNESS_SHARE: f64 = 0.1;
 
 impl MachineC {
+    #[wide]
     #[inline(always)]
     fn impedances<T: Num>(io: &Step<'_, T>) -> [T; 2] {
         let impedance = |volume: usize| {

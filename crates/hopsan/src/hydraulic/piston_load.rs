@@ -6,6 +6,7 @@ use fluxline_core::component::{
     BalanceRole, ComponentType, Environment, NoConstants, Physics, Refusal, Step,
 };
 use fluxline_core::number::{Dual, Mask, Num};
+use fluxline_core::wide;
 use std::f64::consts::TAU;
 
 /// The types of this file.
@@ -32,6 +33,7 @@ struct Chambers<T> {
 
 impl<T: Num> Chambers<T> {
     /// Pressures for a speed: p₁ = c₁ − Z₁·(A₁·v + C·Δp), p₂ = c₂ + Z₂·(A₂·v + C·Δp).
+    #[wide]
     #[inline(always)]
     fn pressures(&self, v: Dual<T>) -> [Dual<T>; 2] {
         let c = Dual::constant;
@@ -58,6 +60,7 @@ impl<T: Num> Chambers<T> {
     }
 
     /// Writes flows and pressures at ports 0 and 1.
+    #[wide]
     #[inline(always)]
     fn write(&self, io: &mut Step<'_, T>, v: T) {
         let p = self.pressures(Dual::constant(v)).map(|p| p.value);
@@ -109,6 +112,7 @@ pub(crate) struct Shaft<T> {
 }
 
 impl<T: Num> Shaft<T> {
+    #[wide]
     fn parts(&self, dt: f64, moment: T, angle: T, speed: T) -> [T; 3] {
         let (j, b) = (self.inertia, self.friction * dt);
         let divisor = j * 2.0 + b;
@@ -172,6 +176,7 @@ impl<T: Num> Load<T> {
     }
 
     /// Parts for later steps; `force` against the piston includes friction but not the spring.
+    #[wide]
     fn parts(&self, io: &Step<'_, T>, force: T, x: T, v: T) -> [T; 3] {
         let (dt, m) = (io.dt, self.mass);
         let spring = self.stiffness * (dt * dt);
@@ -194,6 +199,7 @@ impl<T: Num> Load<T> {
         self.past.start(io, last, before, speed);
     }
 
+    #[wide]
     #[inline(always)]
     fn step(&self, io: &mut Step<'_, T>) {
         let (c, dt) = (Dual::constant, io.dt);
@@ -328,6 +334,7 @@ pub struct PistonMass {
 }
 
 impl PistonMass {
+    #[wide]
     #[inline(always)]
     fn parts<T: Num>(io: &Step<'_, T>) -> Load<T> {
         let m = |i| io.memory(i);
@@ -353,6 +360,7 @@ impl Physics for PistonMass {
         Ok(NoConstants::new())
     }
 
+    #[wide]
     fn start<T: Num>(_: &NoConstants<T>, io: &mut Step<'_, T>) {
         for (kept, input) in [
             (Self::KEPT_AREA_1, Self::AREA_1),
@@ -447,6 +455,7 @@ pub struct PistonSpringMass {
 }
 
 impl PistonSpringMass {
+    #[wide]
     #[inline(always)]
     fn parts<T: Num>(io: &Step<'_, T>) -> Load<T> {
         let u = |i| io.input(i);
@@ -570,6 +579,7 @@ impl Physics for MotorInertia {
         Self::load(io).start(io, moment, angle, speed);
     }
 
+    #[wide]
     #[inline(always)]
     fn step<T: Num>(_: &NoConstants<T>, io: &mut Step<'_, T>) {
         let (c, d) = (Dual::constant, io.memory(Self::KEPT_DISPLACEMENT));
@@ -658,6 +668,7 @@ impl Physics for Piston {
         Self::step(constants, io);
     }
 
+    #[wide]
     #[inline(always)]
     fn step<T: Num>(_: &NoConstants<T>, io: &mut Step<'_, T>) {
         let areas = [io.input(Self::AREA_1), io.input(Self::AREA_2)];

@@ -3,6 +3,7 @@
 use crate::blocks::End;
 use fluxline_core::component::{ComponentType, Environment, NoConstants, Physics, Refusal, Step};
 use fluxline_core::number::{Mask, Num};
+use fluxline_core::wide;
 use fluxline_core::{Constants, component};
 use std::f64::consts::TAU;
 
@@ -152,6 +153,7 @@ pub struct Least<T> {
 ///
 /// An end without impedance bounds nothing, or gives 0/0, which must not spread: the bound is asked
 /// for the larger of two, not the flow.
+#[wide]
 #[inline(always)]
 pub fn kept_to_waves<T: Num>(flow: T, from: End<T>, to: End<T>) -> T {
     let zero = T::zero();
@@ -191,6 +193,7 @@ impl Physics for FixedDisplacementPump {
         io.set_output(Self::ANGLE, T::zero());
     }
 
+    #[wide]
     #[inline(always)]
     fn step<T: Num>(_: &NoConstants<T>, io: &mut Step<'_, T>) {
         let (from, to) = (End::at(io, Self::P1), End::at(io, Self::P2));
@@ -256,6 +259,7 @@ pub struct BehindLeakage<T> {
 
 impl<T: Num> BehindLeakage<T> {
     /// Looks through a leakage at both ends.
+    #[wide]
     #[inline(always)]
     pub fn new(leakage: T, one: End<T>, two: End<T>) -> Self {
         let share = (leakage * (one.impedance + two.impedance) + 1.0).recip();
@@ -319,6 +323,7 @@ impl Physics for PressureControlledPump {
         io.set_output(Self::ANGLE, T::zero());
     }
 
+    #[wide]
     #[inline(always)]
     fn step<T: Num>(k: &Least<T>, io: &mut Step<'_, T>) {
         let (one, two) = (End::at(io, Self::P1), End::at(io, Self::P2));

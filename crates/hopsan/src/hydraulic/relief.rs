@@ -9,6 +9,7 @@
 use crate::blocks::{End, FirstOrder, limit, turbulent, with_cavitation};
 use fluxline_core::component::{ComponentType, Environment, Physics, Refusal, Step};
 use fluxline_core::number::Num;
+use fluxline_core::wide;
 use fluxline_core::{Constants, component};
 
 /// The types of this file.
@@ -218,6 +219,7 @@ impl<T: Num> PressureSpool<T> {
 }
 
 /// Flow through an opening between two ports, with cavitation; pressures are not negative.
+#[wide]
 #[inline(always)]
 pub fn set_turbulent<T: Num>(io: &mut Step<'_, T>, ports: [usize; 2], opening: T) {
     with_cavitation(io, ports, true, move |[one, two]: [End<T>; 2]| {

@@ -4,6 +4,7 @@ use crate::blocks::{End, solve, turbulent, with_cavitation};
 use fluxline_core::component::{ComponentType, Environment, NoConstants, Physics, Refusal, Step};
 use fluxline_core::number::{Dual, Mask, Num};
 use fluxline_core::wave::laminar_flow;
+use fluxline_core::wide;
 use fluxline_core::{Constants, component};
 
 /// The types of this file.
@@ -38,6 +39,7 @@ impl Physics for LaminarOrifice {
         Ok(NoConstants::new())
     }
 
+    #[wide]
     #[inline(always)]
     fn step<T: Num>(_: &NoConstants<T>, io: &mut Step<'_, T>) {
         let conductance = io.input(Self::CONDUCTANCE).abs();
@@ -100,6 +102,7 @@ impl Physics for TurbulentOrifice {
         Self::step(k, io);
     }
 
+    #[wide]
     #[inline(always)]
     fn step<T: Num>(k: &Conductance<T>, io: &mut Step<'_, T>) {
         let conductance = match k.is_constant {
@@ -177,6 +180,7 @@ impl Physics for OrificeG {
         Self::step(k, io);
     }
 
+    #[wide]
     #[inline(always)]
     fn step<T: Num>(_: &NoConstants<T>, io: &mut Step<'_, T>) {
         let (rho, viscosity) = (io.input(Self::DENSITY), io.input(Self::VISCOSITY));
@@ -221,6 +225,7 @@ struct Passage<T> {
 impl<T: Num> Passage<T> {
     /// What is left of the pressure difference without friction, or without inertia: never more
     /// than the solution, from where Newton's method reaches it without overshoot.
+    #[wide]
     fn least_drop(&self, [a, b]: [End<T>; 2]) -> T {
         let (waves, z) = (a.wave - b.wave, a.impedance + b.impedance);
         let without_friction = waves - z * turbulent(self.area * 2.0 / self.inertia.sqrt(), a, b);
@@ -229,6 +234,7 @@ impl<T: Num> Passage<T> {
     }
 
     /// Flow at a pressure difference, and the pressures that it leaves at both ends.
+    #[wide]
     fn solution(&self, drop: T, [a, b]: [End<T>; 2]) -> (T, T, T) {
         let root = (self.friction + self.inertia * drop.abs()).sqrt();
         // No flow, and not 0/0, where neither friction nor pressure is left.
@@ -313,6 +319,7 @@ impl Physics for LosslessTConnector {
         }
     }
 
+    #[wide]
     #[inline(always)]
     fn step<T: Num>(_: &NoConstants<T>, io: &mut Step<'_, T>) {
         let ports = [Self::P1, Self::P2, Self::P3];
@@ -347,6 +354,23 @@ mod tests {
         close(bench.flow(1), 2e-11 * (bench.effort(0) - bench.effort(1)));
         assert_eq!(bench.flow(0), -bench.flow(1));
         assert!(bench.flow(1) > 0.0);
+    }
+
+    #[test]
+    fn a_closed_edge_gives_the_same_alone_and_beside_one_that_is_open() {
+        use fluxline_core::number::Lanes;
+        for closed in [0.0, -0.0, f64::NAN] {
+            for waves in [[5e6, 1e6], [1e6, 5e6], [1e6, 1e6]] {
+                let [from, to] = waves.map(|wave| End { wave, impedance: 1e9 });
+                let alone = turbulent(closed, from, to);
+                let [from, to] = [from, to].map(|end| End {
+                    wave: Lanes([end.wave; 2]),
+                    impedance: Lanes([end.impedance; 2]),
+                });
+                let beside = turbulent(Lanes([closed, 1e-7]), from, to).0[0];
+                assert_eq!(alone.to_bits(), beside.to_bits(), "{closed} between {waves:?}");
+            }
+        }
     }
 
     #[test]

@@ -32,9 +32,7 @@ macro_rules! sensor {
 
             #[inline(always)]
             fn step<T: Num>(_: &NoConstants<T>, io: &mut Step<'_, T>) {
-                for (output, value) in Self::read(io).into_iter().enumerate() {
-                    io.set_output(output, value);
-                }
+                io.set_outputs(Self::read(io));
             }
         }
     )*};

@@ -8,6 +8,7 @@ use crate::held::Held;
 use fluxline_core::component;
 use fluxline_core::component::{ComponentType, Environment, NoConstants, Physics, Refusal, Step};
 use fluxline_core::number::{Dual, Num};
+use fluxline_core::wide;
 use std::f64::consts::PI;
 
 /// The types of this file.
@@ -170,6 +171,7 @@ impl Physics for Valve416 {
         Self::HELD.start(io);
     }
 
+    #[wide]
     #[inline(always)]
     fn step<T: Num>(_: &NoConstants<T>, io: &mut Step<'_, T>) {
         let held = |i: usize| Self::HELD.get(io, i);
@@ -213,6 +215,7 @@ struct PilotedSpool<T> {
 }
 
 impl<T: Num> PilotedSpool<T> {
+    #[wide]
     #[inline(always)]
     fn read(io: &Step<'_, T>) -> Self {
         type Valve = PressureControlValve33;
@@ -247,6 +250,7 @@ impl<T: Num> PilotedSpool<T> {
     }
 
     /// What a step leaves for the next.
+    #[wide]
     fn kept(&self, x: T, drops: [T; 2]) -> T {
         let stiffness = self.stiffness(x, drops, |t| t);
         (self.push + (self.damping - stiffness) * x) / (self.damping + stiffness)
@@ -272,6 +276,7 @@ impl Physics for PressureControlValve33 {
         Self::HELD.count()
     }
 
+    #[wide]
     fn start<T: Num>(_: &NoConstants<T>, io: &mut Step<'_, T>) {
         Self::HELD.start(io);
         let pressures = [Self::P1, Self::P2, Self::P3].map(|port| io.effort(port));
@@ -279,6 +284,7 @@ impl Physics for PressureControlValve33 {
         io.set_memory(Self::KEPT, kept);
     }
 
+    #[wide]
     #[inline(always)]
     fn step<T: Num>(_: &NoConstants<T>, io: &mut Step<'_, T>) {
         let held = |i: usize| Self::HELD.get(io, i);

@@ -3,6 +3,7 @@
 use crate::blocks::{End, Integrator, limit, sign, turbulent, with_cavitation};
 use fluxline_core::component::{ComponentType, Environment, NoConstants, Physics, Refusal, Step};
 use fluxline_core::number::{Mask, Num};
+use fluxline_core::wide;
 use fluxline_core::{Constants, component};
 use std::f64::consts::PI;
 
@@ -170,6 +171,7 @@ impl Physics for ShuttleValve {
         Ok(NoConstants::new())
     }
 
+    #[wide]
     #[inline(always)]
     fn step<T: Num>(_: &NoConstants<T>, io: &mut Step<'_, T>) {
         let ends = [Self::P1, Self::P2, Self::P3].map(|port| End::at(io, port));
@@ -214,6 +216,7 @@ impl Physics for ShuttleSpool {
         io.set_memory(Self::AREA, area);
     }
 
+    #[wide]
     #[inline(always)]
     fn step<T: Num>(k: &Orifices<T>, io: &mut Step<'_, T>) {
         let [k1, k2] = k.squares.map(|square| io.memory(Self::JET) * square);
@@ -263,6 +266,7 @@ impl Physics for PoppetValve {
         Ok(Poppet { stroke: self.stroke, orifice: self.orifice })
     }
 
+    #[wide]
     fn start<T: Num>(k: &Poppet<T>, io: &mut Step<'_, T>) {
         let x = limit(io.output(Self::POSITION), T::zero(), k.stroke);
         Self::TRAVEL.start(io, T::zero(), x);
@@ -278,6 +282,7 @@ impl Physics for PoppetValve {
         }
     }
 
+    #[wide]
     #[inline(always)]
     fn step<T: Num>(k: &Poppet<T>, io: &mut Step<'_, T>) {
         let x = io.memory(Self::POSITION_1);

@@ -4,6 +4,7 @@ use crate::blocks::{End, limit, turbulent};
 use fluxline_core::Constants;
 use fluxline_core::component::{Environment, Step};
 use fluxline_core::number::{Mask, Num};
+use fluxline_core::wide;
 use std::f64::consts::PI;
 
 /// Motion of a spool: x follows its command as 1/(s²/ω² + 2·δ·s/ω + 1) by the bilinear rule,
@@ -83,9 +84,7 @@ impl<T: Num> Spool<T> {
     /// the stroke, whose value at the start limits the motion from then on.
     pub(super) fn start(io: &mut Step<'_, T>, memory: usize, travel: Travel, x: T, stroke: T) {
         let x = travel.limit(x, stroke);
-        for (i, value) in [x, x, x, x, stroke].into_iter().enumerate() {
-            io.set_memory(memory + i, value);
-        }
+        io.set_memories(memory, [x, x, x, x, stroke]);
     }
 
     /// Position after this step.
@@ -97,14 +96,12 @@ impl<T: Num> Spool<T> {
         travel: Travel,
         command: T,
     ) -> T {
-        let [u1, u2, x1, x2, stroke] = std::array::from_fn(|i| io.memory(memory + i));
+        let [u1, u2, x1, x2, stroke] = io.memories(memory);
         // What is known before the command is computed before it comes.
         let known = self.drive * (u1 * 2.0 + u2) - self.keep[0] * x1 - self.keep[1] * x2;
         let x = self.drive * command + known;
         let x = travel.limit(x, stroke);
-        for (i, value) in [command, u1, x, x1].into_iter().enumerate() {
-            io.set_memory(memory + i, value);
-        }
+        io.set_memories(memory, [command, u1, x, x1]);
         x
     }
 }
@@ -120,6 +117,7 @@ pub(super) type Edge<T> = (T, usize, usize);
 
 /// Flows through the edges between the first `PORTS` ports, each solved for its two ends alone;
 /// then those of a port add up.
+#[wide]
 #[inline(always)]
 pub(super) fn pass<T: Num, const PORTS: usize, const EDGES: usize>(
     io: &mut Step<'_, T>,
@@ -127,7 +125,7 @@ pub(super) fn pass<T: Num, const PORTS: usize, const EDGES: usize>(
 ) {
     let ends: [End<T>; PORTS] = std::array::from_fn(|port| End::at(io, port));
     let mut through = [T::zero(); EDGES];
-    for (i, (conductance, from, to)) in edges.into_iter().enumerate() {
+    for (i, &(conductance, from, to)) in edges.iter().enumerate() {
         through[i] = turbulent(conductance, ends[from], ends[to]);
     }
     let mut flows: [T; PORTS] = out_of_ports(edges, through);
@@ -140,7 +138,7 @@ pub(super) fn pass<T: Num, const PORTS: usize, const EDGES: usize>(
     if any.any() {
         let drier: [End<T>; PORTS] = std::array::from_fn(|i| ends[i].dry_where(dry[i]));
         // An edge between ends that have not run dry keeps its flow.
-        for (i, (conductance, from, to)) in edges.into_iter().enumerate() {
+        for (i, &(conductance, from, to)) in edges.iter().enumerate() {
             let changed = dry[from] | dry[to];
             if changed.any() {
                 let again = turbulent(conductance, drier[from], drier[to]);
@@ -168,7 +166,7 @@ fn out_of_ports<T: Num, const PORTS: usize, const EDGES: usize>(
 ) -> [T; PORTS] {
     let mut flows = [T::zero(); PORTS];
     let mut is_first = [true; PORTS];
-    for ((_, from, to), flow) in edges.into_iter().zip(through) {
+    for (&(_, from, to), &flow) in edges.iter().zip(&through) {
         flows[from] = if is_first[from] { -flow } else { flows[from] - flow };
         is_first[from] = false;
         flows[to] = if is_first[to] { flow } else { flows[to] + flow };

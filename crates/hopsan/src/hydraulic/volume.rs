@@ -2,6 +2,7 @@
 
 use fluxline_core::component::{BalanceRole, ComponentType, Environment, Physics, Refusal, Step};
 use fluxline_core::number::Num;
+use fluxline_core::wide;
 use fluxline_core::{Constants, component};
 
 /// The types of this file.
@@ -50,6 +51,7 @@ impl Physics for Volume {
         Ok(Stiffness { impedance: self.bulk_modulus / self.volume * environment.step })
     }
 
+    #[wide]
     fn start<T: Num>(k: &Stiffness<T>, io: &mut Step<'_, T>) {
         let z = k.impedance / (T::one() - io.input(Self::FILTER));
         let [from_1, from_2] = [Self::P1, Self::P2].map(|port| io.effort(port) + z * io.flow(port));
@@ -57,6 +59,7 @@ impl Physics for Volume {
         io.set_wave(Self::P2, from_1, z);
     }
 
+    #[wide]
     #[inline(always)]
     fn step<T: Num>(_: &Stiffness<T>, io: &mut Step<'_, T>) {
         let (z, keep) = (io.impedance(Self::P1), io.input(Self::FILTER));
@@ -94,6 +97,7 @@ pub struct VolumeMultiPort {
 }
 
 /// New waves where N line ends meet, N known beforehand.
+#[wide]
 #[inline(always)]
 fn meet<T: Num, const N: usize>(share: f64, io: &mut Step<'_, T>, z: T, keep: T) {
     let waves: [T; N] = std::array::from_fn(|i| io.wave(i));
@@ -111,6 +115,7 @@ fn meet<T: Num, const N: usize>(share: f64, io: &mut Step<'_, T>, z: T, keep: T)
 }
 
 /// The same for any number.
+#[wide]
 fn meet_many<T: Num>(share: f64, io: &mut Step<'_, T>, z: T, keep: T) {
     let mut sum = T::zero();
     for i in 0..io.port_count() {
@@ -145,6 +150,7 @@ impl VolumeMultiPort {
         modulus / volume * (0.5 * ports as f64 * dt) / (T::one() - filter)
     }
 
+    #[wide]
     #[inline(always)]
     fn impedance<T: Num>(io: &Step<'_, T>) -> T {
         let [volume, modulus, filter] =

@@ -96,15 +96,13 @@ impl Glide {
     /// Starts with an acceleration, a position and a speed.
     #[inline(always)]
     pub fn start<T: Num>(self, io: &mut Step<'_, T>, a: T, x: T, v: T) {
-        for (i, value) in [a, x, v].into_iter().enumerate() {
-            io.set_memory(self.0 + i, value);
-        }
+        io.set_memories(self.0, [a, x, v]);
     }
 
     /// Position and speed after an acceleration.
     #[inline(always)]
     pub fn step<T: Num>(self, io: &mut Step<'_, T>, w: T, a: T) -> (T, T) {
-        let [old_a, old_x, old_v] = std::array::from_fn(|i| io.memory(self.0 + i));
+        let [old_a, old_x, old_v] = io.memories(self.0);
         let two = T::of(2.0);
         let v = ((two - w) * old_v + (a + old_a) * io.dt) / (two + w);
         let x = old_x + (v + old_v) * (0.5 * io.dt);
@@ -125,7 +123,7 @@ impl Glide {
         a: T,
         (stick, slide): (T, T),
     ) -> (T, T) {
-        let [old_a, old_x, old_v, way] = std::array::from_fn(|i| io.memory(self.0 + i));
+        let [old_a, old_x, old_v, way] = io.memories(self.0);
         let (zero, one, two) = (T::zero(), T::one(), T::of(2.0));
         let (forward, backward) = (way.gt(zero), way.lt(zero));
         let at_rest = !(forward | backward);

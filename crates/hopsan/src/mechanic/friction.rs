@@ -6,6 +6,7 @@
 use super::body::{Glide, halts, leaves, move_port};
 use fluxline_core::component::{ComponentType, Environment, Physics, Refusal, Step};
 use fluxline_core::number::Num;
+use fluxline_core::wide;
 use fluxline_core::{Constants, component};
 
 /// The types of this file.
@@ -33,6 +34,7 @@ impl Ends<f64> {
 }
 
 /// What a body with many ends feels: net wave, and all impedances.
+#[wide]
 #[inline(always)]
 fn load<T: Num>(first: usize, io: &Step<'_, T>) -> (T, T) {
     let sum = |ports: std::ops::Range<usize>| {

@@ -4,6 +4,7 @@ use super::body::move_port;
 use crate::blocks::{Integrator, Iterations, SecondOrder, limit, limit_slope, weights};
 use fluxline_core::component::{ComponentType, Environment, Physics, Refusal, Step};
 use fluxline_core::number::{Mask, Num};
+use fluxline_core::wide;
 use fluxline_core::{Constants, component};
 use std::f64::consts::TAU;
 
@@ -48,6 +49,7 @@ fn angles<T: Num>(io: &Step<'_, T>, ratio: T, w: T) -> [T; 2] {
 
 /// Takes over inertia and friction, and remembers the start values of the model; `rub` is the torque
 /// that the friction of the teeth takes then.
+#[wide]
 fn start<T: Num>(io: &mut Step<'_, T>, inputs: [usize; 3], sign: f64, rub: T) {
     let [ratio, inertia, friction] = inputs.map(|input| io.input(input));
     io.set_memory(START_INERTIA, inertia);
@@ -158,6 +160,7 @@ impl Gear {
 
     /// The same in Hopsan's iterations from the last step: T₁, T₂ and the angles are linear and follow
     /// at once, ω₁ stays behind by an iteration.
+    #[wide]
     #[inline(always)]
     fn iterated<T: Num>(io: &Step<'_, T>, count: usize) -> T {
         let (ratio, gain, one) = (io.input(Self::RATIO), gain(io), T::one());
@@ -285,6 +288,7 @@ impl GearClutch {
 
     /// The same in Hopsan's iterations from the last step: ω₁, T₂ and the angles are linear and follow
     /// at once, T₁ is linear only between the limits.
+    #[wide]
     #[inline(always)]
     fn iterated<T: Num>(io: &Step<'_, T>, count: usize) -> (T, T) {
         let (ratio, gain) = (io.input(Self::RATIO), gain(io));

@@ -5,6 +5,7 @@ use crate::blocks::{limit, limit_slope, solve};
 use fluxline_core::component;
 use fluxline_core::component::{ComponentType, Environment, NoConstants, Physics, Refusal, Step};
 use fluxline_core::number::{Dual, Num};
+use fluxline_core::wide;
 
 /// The types of this file.
 pub const TYPES: &[ComponentType] = &[ComponentType::of::<Link>(), ComponentType::of::<Link2>()];
@@ -78,6 +79,7 @@ impl<T: Num> Crank<T> {
         self.step(io);
     }
 
+    #[wide]
     #[inline(always)]
     fn step(&self, io: &mut Step<'_, T>) {
         let shaft = io.port_count() - 1;

@@ -8,6 +8,7 @@ use crate::blocks::{Iterations, limit, limit_slope, solve, weights};
 use fluxline_core::component;
 use fluxline_core::component::{ComponentType, Environment, NoConstants, Physics, Refusal, Step};
 use fluxline_core::number::{Dual, Mask, Num};
+use fluxline_core::wide;
 
 /// The types of this file.
 pub const TYPES: &[ComponentType] = &[
@@ -320,6 +321,7 @@ impl TwoMassLoad {
     }
 
     /// Remembers the old parts, from the forces at the ports and the motion.
+    #[wide]
     #[inline(always)]
     fn remember<T: Num>(io: &mut Step<'_, T>, pair: Pair<T>) {
         let (m1, m2, t) = (io.input(Self::MASS_1), io.input(Self::MASS_2), io.dt);
@@ -363,6 +365,7 @@ impl Physics for TwoMassLoad {
         Self::step(constants, io);
     }
 
+    #[wide]
     #[inline(always)]
     fn step<T: Num>(constants: &Iterations<T>, io: &mut Step<'_, T>) {
         let (m1, m2, t) = (io.input(Self::MASS_1), io.input(Self::MASS_2), io.dt);
@@ -587,6 +590,7 @@ struct Three<N> {
 }
 
 impl<T: Num> Three<T> {
+    #[wide]
     fn of(io: &Step<'_, T>) -> Self {
         type M = ThreeMassLoad;
         Self {
@@ -652,6 +656,7 @@ impl<N: Num> Three<N> {
 
 impl ThreeMassLoad {
     /// Remembers the old parts, from the forces at the ports and the motion.
+    #[wide]
     #[inline(always)]
     fn remember<T: Num>(io: &mut Step<'_, T>, x: [T; 3], v: [T; 3]) {
         let three = Three::of(io);
@@ -684,12 +689,14 @@ impl Physics for ThreeMassLoad {
         Ok(NoConstants::new())
     }
 
+    #[wide]
     fn start<T: Num>(_: &NoConstants<T>, io: &mut Step<'_, T>) {
         let (x, v) =
             (std::array::from_fn(|i| io.displacement(i)), std::array::from_fn(|i| io.flow(i)));
         Self::remember(io, x, v);
     }
 
+    #[wide]
     #[inline(always)]
     fn step<T: Num>(_: &NoConstants<T>, io: &mut Step<'_, T>) {
         let three = Three::of(io);

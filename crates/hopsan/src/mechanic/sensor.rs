@@ -44,9 +44,7 @@ macro_rules! sensor {
             #[inline(always)]
             fn step<T: Num>(_: &NoConstants<T>, io: &mut Step<'_, T>) {
                 let values = [$(io.$variable(Self::P1)),+];
-                for (output, value) in values.into_iter().enumerate() {
-                    io.set_output(output, value);
-                }
+                io.set_outputs(values);
             }
         }
     };

@@ -7,6 +7,7 @@ use fluxline_core::component::{
     BalanceRole, ComponentType, Environment, NoConstants, Physics, Refusal, Step,
 };
 use fluxline_core::number::{Mask, Num};
+use fluxline_core::wide;
 use fluxline_core::{Constants, component};
 use std::f64::consts::PI;
 
@@ -22,6 +23,7 @@ pub const TYPES: &[ComponentType] = &[
 ];
 
 /// One step of the wave law between ports 0 and 1, from the waves and filter memories given.
+#[wide]
 #[inline(always)]
 fn exchange<T: Num>(io: &mut Step<'_, T>, z: T, filter: T, wave: [T; 2], kept: [T; 2]) {
     let pass = |other: usize| wave[other] + z * io.flow(other) * 2.0;
@@ -88,6 +90,7 @@ impl Physics for TranslationalSpring {
         Ok(Filtered { filter: self.filter })
     }
 
+    #[wide]
     fn start<T: Num>(k: &Filtered<T>, io: &mut Step<'_, T>) {
         let z = Self::impedance(k, io);
         let [c1, c2] = [1, 0].map(|other| io.effort(other) + z * io.flow(other));
@@ -206,6 +209,7 @@ impl Physics for Spring {
         Ok(NoConstants::new())
     }
 
+    #[wide]
     fn start<T: Num>(_: &NoConstants<T>, io: &mut Step<'_, T>) {
         let (load, z) = (Self::load(io), Self::impedance(io));
         let wave = [Self::P1, Self::P2].map(|port| load - z * io.flow(port));
@@ -333,6 +337,7 @@ pub struct RotShaftOfSteel {
 }
 
 impl RotShaftOfSteel {
+    #[wide]
     #[inline(always)]
     fn impedance<T: Num>(io: &Step<'_, T>) -> T {
         let power = |input: usize| io.input(input).squared().squared();

@@ -8,6 +8,7 @@ use crate::hydraulic::piston_load::{Past, Shaft};
 use fluxline_core::component;
 use fluxline_core::component::{ComponentType, Environment, NoConstants, Physics, Refusal, Step};
 use fluxline_core::number::{Dual, Num};
+use fluxline_core::wide;
 use std::f64::consts::TAU;
 
 /// The types of this file.
@@ -187,6 +188,7 @@ impl<T: Num> Drive<T> {
         (w, c(self.displacement) * w + c(self.leakage) * drop)
     }
 
+    #[wide]
     fn solve(&self, io: &mut Step<'_, T>) -> Driven<T> {
         let (c, zero) = (Dual::constant, Dual::<T>::zero());
         // Mass flow and energy flows.
@@ -224,6 +226,7 @@ impl<T: Num> Drive<T> {
 
     /// Hopsan's iterations: speed, torque, flows and pressures are unknowns of their own, and the
     /// mass flow of the iteration before says which side is upstream.
+    #[wide]
     fn iterate(&self, io: &mut Step<'_, T>, iterations: usize) -> Driven<T> {
         type K = Machine;
         let (c, zero) = (Dual::constant, T::zero());
@@ -281,6 +284,7 @@ impl<T: Num> Drive<T> {
 
 impl<T: Num> Driven<T> {
     /// Part of the way from here to there.
+    #[wide]
     fn towards(self, there: Self, weight: f64) -> Self {
         let between = |here: T, there: T| here + (there - here) * weight;
         let both = |here: [T; 2], there: [T; 2]| [0, 1].map(|i| between(here[i], there[i]));
@@ -398,6 +402,7 @@ struct Wheel<T> {
 }
 
 impl<T: Num> Wheel<T> {
+    #[wide]
     fn at(io: &Step<'_, T>) -> Self {
         type Turbo = TurboMachine;
         let m = |i| io.memory(i);
@@ -413,6 +418,7 @@ impl<T: Num> Wheel<T> {
     }
 
     /// Densities at both ports.
+    #[wide]
     #[inline(always)]
     fn densities(&self, p: [Dual<T>; 2]) -> [Dual<T>; 2] {
         std::array::from_fn(|i| Dual::constant(self.densities[i]) * p[i])
@@ -450,6 +456,7 @@ impl Physics for TurboMachine {
         Ok(NoConstants::new())
     }
 
+    #[wide]
     fn start<T: Num>(_: &NoConstants<T>, io: &mut Step<'_, T>) {
         let u = |i| io.input(i);
         let angle = u(Self::BLADE_ANGLE);
@@ -475,6 +482,7 @@ impl Physics for TurboMachine {
         Self::remember(io, moment, w.value);
     }
 
+    #[wide]
     #[inline(always)]
     fn step<T: Num>(_: &NoConstants<T>, io: &mut Step<'_, T>) {
         let (c, zero) = (Dual::constant, Dual::<T>::zero());

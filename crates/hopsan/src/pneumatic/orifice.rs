@@ -5,6 +5,7 @@ use crate::blocks::{End, Iterations, root, signed_root, weights};
 use fluxline_core::component;
 use fluxline_core::component::{ComponentType, Environment, Physics, Refusal, Step};
 use fluxline_core::number::{Dual, Num};
+use fluxline_core::wide;
 
 /// The types of this file.
 pub const TYPES: &[ComponentType] = &[ComponentType::of::<Orifice>()];
@@ -135,6 +136,7 @@ struct Flow<T> {
 }
 
 impl<T: Num> Nozzle<T> {
+    #[wide]
     fn at(io: &Step<'_, T>) -> Self {
         type K = Orifice;
         let kappa = io.memory(K::KEPT_RATIO);
@@ -153,6 +155,7 @@ impl<T: Num> Nozzle<T> {
     }
 
     /// What pressures give as flow, from either side.
+    #[wide]
     #[inline(always)]
     fn flows(&self, p: [Dual<T>; 2]) -> [Dual<T>; 2] {
         let (c, zero) = (Dual::constant, Dual::zero());
@@ -180,6 +183,7 @@ impl<T: Num> Nozzle<T> {
         [c(first.wave) - c(first.impedance) * energy, c(second.wave) + c(second.impedance) * energy]
     }
 
+    #[wide]
     fn solve(&self, io: &mut Step<'_, T>) -> Flow<T> {
         let c = Dual::constant;
         let [first, second] = self.ends;
@@ -206,6 +210,7 @@ impl<T: Num> Nozzle<T> {
 
     /// Hopsan's iterations: flows, energies and pressures are unknowns of their own. Which side is
     /// upstream, the pressures say for the flow and the flow for the energy.
+    #[wide]
     fn iterate(&self, io: &Step<'_, T>, iterations: usize) -> Flow<T> {
         type K = Orifice;
         let (c, zero) = (Dual::constant, T::zero());
@@ -250,6 +255,7 @@ impl<T: Num> Nozzle<T> {
 
 impl<T: Num> Flow<T> {
     /// Part of the way from here to there.
+    #[wide]
     fn towards(&self, there: &Self, weight: f64) -> Self {
         let between = |here: T, there: T| here + (there - here) * weight;
         let both = |here: [T; 2], there: [T; 2]| [0, 1].map(|i| between(here[i], there[i]));

@@ -5,6 +5,7 @@ use fluxline_core::component::{
     BalanceRole, ComponentType, Environment, NoConstants, Physics, Refusal, Step,
 };
 use fluxline_core::number::Num;
+use fluxline_core::wide;
 
 /// The types of this file.
 pub const TYPES: &[ComponentType] = &[ComponentType::of::<Volume>()];
@@ -98,6 +99,7 @@ impl Physics for Volume {
         io.set_memory(Self::INFLOW_1, inflow);
     }
 
+    #[wide]
     #[inline(always)]
     fn step<T: Num>(_: &NoConstants<T>, io: &mut Step<'_, T>) {
         let (z, held) = (io.memory(Self::IMPEDANCE), io.memory(Self::HELD));

@@ -6,6 +6,7 @@ use crate::same::same_as;
 use fluxline_core::component;
 use fluxline_core::component::{ComponentType, Environment, NoConstants, Physics, Refusal, Step};
 use fluxline_core::number::{Mask, Num};
+use fluxline_core::wide;
 use fluxline_library::signal::arithmetic::Difference;
 use fluxline_library::signal::function::Absolute;
 use fluxline_library::signal::gain::Gain;
@@ -202,6 +203,7 @@ gathering! {
 }
 
 impl Sum {
+    #[wide]
     #[inline(always)]
     fn value<T: Num>(io: &Step<'_, T>) -> T {
         (1..MANY).fold(io.input(0), |sum, i| sum + io.input(i))
@@ -209,6 +211,7 @@ impl Sum {
 }
 
 impl Max {
+    #[wide]
     #[inline(always)]
     fn value<T: Num>(io: &Step<'_, T>) -> T {
         (1..MANY).fold(io.input(0), |largest, i| largest.max(io.input(i)))
@@ -216,6 +219,7 @@ impl Max {
 }
 
 impl Min {
+    #[wide]
     #[inline(always)]
     fn value<T: Num>(io: &Step<'_, T>) -> T {
         (1..MANY).fold(io.input(0), |smallest, i| smallest.min(io.input(i)))
@@ -246,6 +250,7 @@ many! {
 memoryless! { Sub }
 
 impl Sub {
+    #[wide]
     #[inline(always)]
     fn value<T: Num>(io: &Step<'_, T>) -> T {
         let sum = (1..MANY).fold(io.input(Self::SUM_1), |sum, i| sum + io.input(i));

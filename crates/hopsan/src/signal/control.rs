@@ -3,6 +3,7 @@
 use crate::blocks::{limit, limit_slope};
 use fluxline_core::component::{ComponentType, Environment, NoConstants, Physics, Refusal, Step};
 use fluxline_core::number::Num;
+use fluxline_core::wide;
 use fluxline_core::{Constants, component};
 
 /// The types of this file.
@@ -19,6 +20,7 @@ const SECOND_PASS: f64 = 0.67;
 /// "integrating" and "standing still" this has no solution, or two; so the two passes of Hopsan
 /// decide: the first looks at u with the old values, the second at u with the new ones, and moves
 /// 0.67 of the way.
+#[wide]
 #[inline(always)]
 fn integrate<T: Num>(
     error: T,
@@ -99,6 +101,7 @@ impl Physics for Pid {
         Self::remember(io);
     }
 
+    #[wide]
     #[inline(always)]
     fn step<T: Num>(_: &NoConstants<T>, io: &mut Step<'_, T>) {
         let error = io.input(Self::REFERENCE) - io.input(Self::MEASURED);
@@ -199,6 +202,7 @@ impl Physics for PiLead {
         Self::remember(io);
     }
 
+    #[wide]
     #[inline(always)]
     fn step<T: Num>(_: &NoConstants<T>, io: &mut Step<'_, T>) {
         let (gain, half) = Self::gains(io);

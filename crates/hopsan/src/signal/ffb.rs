@@ -8,6 +8,7 @@ use crate::same::same_as;
 use fluxline_core::component;
 use fluxline_core::component::{ComponentType, Environment, NoConstants, Physics, Refusal, Step};
 use fluxline_core::number::Num;
+use fluxline_core::wide;
 
 /// The types of this file.
 pub const TYPES: &[ComponentType] = &[
@@ -205,6 +206,7 @@ struct Joint {
 impl Joint {
     /// Each branch waits from its trigger until the joint hands over; `hand_over` says when, from
     /// what waited one step ago.
+    #[wide]
     #[inline(always)]
     fn advance<T: Num>(&self, io: &mut Step<'_, T>, hand_over: impl Fn(T, T) -> T) {
         let end = is_on(io.output(self.exiting));
@@ -268,6 +270,7 @@ pub struct And {
 }
 
 impl And {
+    #[wide]
     #[inline(always)]
     fn advance<T: Num>(io: &mut Step<'_, T>) {
         Self::JOINT.advance(io, |a, b| a * b);
@@ -313,6 +316,7 @@ pub struct Or {
 }
 
 impl Or {
+    #[wide]
     #[inline(always)]
     fn advance<T: Num>(io: &mut Step<'_, T>) {
         Self::JOINT.advance(io, |a, b| is_on(a + b));
@@ -352,6 +356,7 @@ pub struct LoopIn {
 }
 
 impl LoopIn {
+    #[wide]
     #[inline(always)]
     fn advance<T: Num>(io: &mut Step<'_, T>) {
         Self::JOINT.advance(io, |a, b| is_on(a + b));

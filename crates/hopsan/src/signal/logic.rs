@@ -6,6 +6,7 @@ use crate::blocks::limit;
 use crate::same::same_as;
 use fluxline_core::component::{ComponentType, Environment, NoConstants, Physics, Refusal, Step};
 use fluxline_core::number::{Mask, Num};
+use fluxline_core::wide;
 use fluxline_core::{Constants, component};
 use fluxline_library::signal::logic::{Inverse, Xor};
 
@@ -285,6 +286,7 @@ pub struct SteadyStateConstants<T> {
 
 impl SteadyStateIdentifier {
     /// Puts the signal into the window; gives the place of the oldest sample.
+    #[wide]
     fn remember<T: Num>(samples: usize, io: &mut Step<'_, T>) -> usize {
         let (at, u) = (io.memory(Self::NEXT).first() as usize % samples, io.input(Self::INPUT));
         io.history()[at] = u;
@@ -294,6 +296,7 @@ impl SteadyStateIdentifier {
     }
 
     /// Whether the range of the window is small.
+    #[wide]
     fn range_is_small<T: Num>(samples: usize, io: &mut Step<'_, T>) -> T::Mask {
         Self::remember(samples, io);
         let window = &io.history()[..samples];
@@ -306,6 +309,7 @@ impl SteadyStateIdentifier {
     }
 
     /// Whether the variance of the window is small against that of its differences.
+    #[wide]
     fn variance_is_small<T: Num>(k: &SteadyStateConstants<T>, io: &mut Step<'_, T>) -> T::Mask {
         let n = k.samples;
         let oldest = Self::remember(n, io);
@@ -328,6 +332,7 @@ impl SteadyStateIdentifier {
     }
 
     /// The same with filters in place of a window.
+    #[wide]
     fn filtered_is_small<T: Num>(k: &SteadyStateConstants<T>, io: &mut Step<'_, T>) -> T::Mask {
         let noise = k.sequence.normal(io) * io.input(Self::DEVIATION);
         let u = io.input(Self::INPUT) + noise;

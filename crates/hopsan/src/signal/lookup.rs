@@ -6,6 +6,7 @@
 use super::block::memoryless;
 use fluxline_core::component::{ComponentType, NoConstants, Refusal, Step};
 use fluxline_core::number::Num;
+use fluxline_core::wide;
 use fluxline_core::{Constants, component};
 use std::sync::Arc;
 
@@ -242,6 +243,7 @@ impl Grid {
     }
 
     /// Linear between points along each variable, held beyond the ends.
+    #[wide]
     pub(crate) fn at<T: Num, const N: usize>(&self, x: [T; N]) -> T {
         let mut base = T::zero();
         let mut parts = [T::zero(); N];
@@ -261,6 +263,7 @@ impl Grid {
     }
 
     /// Interpolates along the variables that are left, from the last to the first of them.
+    #[wide]
     fn between<T: Num>(&self, base: T, offset: usize, parts: &[T]) -> T {
         let axis = self.axes.len() - parts.len();
         let Some((&part, rest)) = parts.split_first() else {

@@ -7,6 +7,7 @@ use crate::blocks::{FirstOrder, limit, on_positive};
 use fluxline_core::component;
 use fluxline_core::component::{ComponentType, Environment, NoConstants, Physics, Refusal, Step};
 use fluxline_core::number::Num;
+use fluxline_core::wide;
 use std::f64::consts::{PI, TAU};
 
 /// The types of this file.
@@ -135,6 +136,7 @@ impl Physics for AttitudeControl {
         Self::step(k, io);
     }
 
+    #[wide]
     #[inline(always)]
     fn step<T: Num>(_: &NoConstants<T>, io: &mut Step<'_, T>) {
         let input = |i| io.input(i);
@@ -226,6 +228,7 @@ impl Physics for ThrustAttitudeControl {
         Self::step(k, io);
     }
 
+    #[wide]
     #[inline(always)]
     fn step<T: Num>(_: &NoConstants<T>, io: &mut Step<'_, T>) {
         let input = |i| io.input(i);
@@ -302,6 +305,7 @@ impl Physics for Waypoint {
         Self::step(k, io);
     }
 
+    #[wide]
     #[inline(always)]
     fn step<T: Num>(_: &NoConstants<T>, io: &mut Step<'_, T>) {
         let input = |i| io.input(i);
@@ -370,6 +374,7 @@ pub struct EarthCoordinates {
 }
 
 impl EarthCoordinates {
+    #[wide]
     fn rates<T: Num>(io: &Step<'_, T>) -> (T, T, T) {
         let compression = io.input(Self::COMPRESSION);
         let per_speed = compression / (io.input(Self::EARTH_RADIUS) * DEGREE);
@@ -445,6 +450,7 @@ pub struct TimeAccelerator {
 }
 
 impl TimeAccelerator {
+    #[wide]
     fn rates<T: Num>(io: &Step<'_, T>) -> (T, T, T) {
         let compression = io.input(Self::COMPRESSION);
         let (north, east) = (io.input(Self::NORTH_SPEED), io.input(Self::EAST_SPEED));

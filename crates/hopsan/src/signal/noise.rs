@@ -8,6 +8,7 @@
 use super::block::is_zero;
 use fluxline_core::component::Step;
 use fluxline_core::number::{Mask, Num};
+use fluxline_core::wide;
 use std::f64::consts::TAU;
 
 /// Words of the generator: xᵢ = xᵢ₋₃ + xᵢ₋₃₁ mod 2³².
@@ -102,6 +103,7 @@ impl Sequence {
     }
 
     /// The next number, 0 to 1.
+    #[wide]
     fn draw<T: Num>(self, io: &mut Step<'_, T>) -> T {
         let words = &mut io.history()[self.at..self.at + Self::HISTORY];
         let oldest = words[WORDS].first() as usize % WORDS;
@@ -113,6 +115,7 @@ impl Sequence {
     }
 
     /// A number with mean 0 and variance 1 (Box and Muller).
+    #[wide]
     pub fn normal<T: Num>(self, io: &mut Step<'_, T>) -> T {
         let mut first = self.draw(io);
         while is_zero(first).any() {

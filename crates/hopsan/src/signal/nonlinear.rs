@@ -4,6 +4,7 @@ use super::block::memoryless;
 use crate::same::same_as;
 use fluxline_core::component::{ComponentType, Environment, NoConstants, Physics, Refusal, Step};
 use fluxline_core::number::{Mask, Num};
+use fluxline_core::wide;
 use fluxline_core::{Constants, component};
 use fluxline_library::signal::hysteresis::Hysteresis;
 
@@ -96,6 +97,7 @@ fn height<T: Num>(x: T, diameter: T) -> T {
 }
 
 /// Area of a segment of that height.
+#[wide]
 #[inline(always)]
 fn area<T: Num>(x: T, diameter: T) -> T {
     height(x, diameter).apply2(diameter, |x, d| {
@@ -353,6 +355,7 @@ fn agreed<T: Num>(x: T) -> Option<usize> {
 
 impl VariableTimeDelay {
     /// Writes the places `from ≤ i < to` of a queue whose oldest value is at `oldest`.
+    #[wide]
     fn write<T: Num>(io: &mut Step<'_, T>, oldest: usize, (from, to): (T, T), value: T) {
         let most = io.history_len();
         if let (Some(from), Some(to)) = (agreed(from), agreed(to)) {
@@ -389,6 +392,7 @@ impl Physics for VariableTimeDelay {
         Self::step(k, io);
     }
 
+    #[wide]
     #[inline(always)]
     fn step<T: Num>(k: &VariableTimeDelayConstants<T>, io: &mut Step<'_, T>) {
         // The oldest value moves on with every step, whatever the length.

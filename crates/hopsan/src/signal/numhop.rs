@@ -6,6 +6,7 @@
 use fluxline_core::component;
 use fluxline_core::component::{ComponentType, Environment, Physics, Refusal, Step};
 use fluxline_core::number::Num;
+use fluxline_core::wide;
 
 /// The types of this file.
 pub const TYPES: &[ComponentType] = &[ComponentType::of::<Script>()];
@@ -129,6 +130,7 @@ impl<T: Num> Program<T> {
     }
 
     /// Whether they differ in numbers alone.
+    #[wide]
     pub fn agrees(&self, other: &Self) -> bool {
         self.variables == other.variables
             && self.instructions.len() == other.instructions.len()

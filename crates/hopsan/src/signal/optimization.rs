@@ -3,6 +3,7 @@
 use super::block::memoryless;
 use fluxline_core::component::{ComponentType, NoConstants, Refusal, Step};
 use fluxline_core::number::Num;
+use fluxline_core::wide;
 use fluxline_core::{Constants, component};
 use std::f64::consts::{E, PI, TAU};
 
@@ -109,6 +110,7 @@ macro_rules! functions {
             fn constants(&self) -> Result<Choice<f64>, Refusal> {
                 Ok(Choice { function: self.function, none: NoConstants::new() })
             }
+            #[wide]
             #[inline(always)]
             fn value<T: Num>(k: &Choice<T>, io: &Step<'_, T>) -> T {
                 let point: [T; $n] = std::array::from_fn(|i| io.input(i));
@@ -125,6 +127,7 @@ functions! {
     Function6D: 6, of_many;
 }
 
+#[wide]
 fn of_many<T: Num, const N: usize>(function: usize, x: [T; N]) -> T {
     match function {
         0 => rosenbrock(x),
@@ -134,21 +137,25 @@ fn of_many<T: Num, const N: usize>(function: usize, x: [T; N]) -> T {
     }
 }
 
+#[wide]
 fn rosenbrock<T: Num, const N: usize>(x: [T; N]) -> T {
     x.windows(2).fold(T::zero(), |sum, pair| {
         sum + (T::one() - pair[0]).squared() + (pair[1] - pair[0].squared()).squared() * 100.0
     })
 }
 
+#[wide]
 fn sphere<T: Num, const N: usize>(x: [T; N]) -> T {
     x.iter().fold(T::zero(), |sum, &x| sum + x.squared())
 }
 
+#[wide]
 fn styblinski_tang<T: Num, const N: usize>(x: [T; N]) -> T {
     let each = |x: T| x.squared().squared() - x.squared() * 16.0 + x * 5.0;
     x.iter().fold(T::zero(), |sum, &x| sum + each(x)) / 2.0
 }
 
+#[wide]
 fn of_two<T: Num>(function: usize, [x, y]: [T; 2]) -> T {
     let (xx, yy) = (x.squared(), y.squared());
     let (one, radius) = (T::one(), (xx + yy).sqrt());

@@ -3,6 +3,7 @@
 use super::block::memoryless;
 use fluxline_core::component::{ComponentType, Refusal, Step};
 use fluxline_core::number::Num;
+use fluxline_core::wide;
 use fluxline_core::{Constants, component};
 
 /// The types of this file.
@@ -108,6 +109,7 @@ macro_rules! routes {
             fn constants(&self) -> Result<$constants<f64>, Refusal> {
                 Ok($constants { limits: [$(self.$limit),*] })
             }
+            #[wide]
             #[inline(always)]
             fn value<T: Num>(k: &$constants<T>, io: &Step<'_, T>) -> T {
                 let route = io.input(Self::ROUTE);

@@ -9,6 +9,7 @@ use fluxline_core::component::{Law, Refusal, Step};
 use fluxline_core::fluid::{ATMOSPHERE, Fluid};
 use fluxline_core::number::{Dual, Mask, Num};
 use fluxline_core::wave::turbulent_flow;
+use fluxline_core::wide;
 use std::f64::consts::PI;
 
 choice! {
@@ -429,6 +430,7 @@ impl<T: Num> Ends<T> {
 
     /// Drop at which a passive restriction and the line ends agree: Δp + Z·q(Δp) = Δc. `last_flow`
     /// starts the search.
+    #[wide]
     #[inline(always)]
     pub fn drop(&self, last_flow: T, flow: impl Fn(Dual<T>) -> Dual<T>) -> T {
         let (dc, z) = (self.difference(), self.impedance());
@@ -551,6 +553,7 @@ impl<T: Num> Follower<T> {
     /// Flow between line ends and the position it leads to. `controls` push the moving part, the
     /// strongest one counts; `moved` is the new position as a function of where they push it to,
     /// within `range`.
+    #[wide]
     #[inline(always)]
     pub fn solve<const N: usize>(
         &self,
@@ -613,6 +616,7 @@ impl<T: Num> Follower<T> {
     }
 }
 
+#[wide]
 #[inline(always)]
 fn strongest<T: Num, const N: usize>(lines: [Line<T>; N], drop: T) -> T {
     lines[1..].iter().fold(lines[0].at(drop), |most, line| most.max(line.at(drop)))

@@ -6,6 +6,7 @@ use crate::stops::{hold_motion, settle_rate};
 use fluxline_core::Constants;
 use fluxline_core::component::{BalanceRole, Environment, Law, Refusal, Settle, Step};
 use fluxline_core::number::{Mask, Num};
+use fluxline_core::wide;
 
 /// A rigid body whose port i moves with arm r_i: v_i = r_i·v, counted out of the body.
 ///
@@ -169,6 +170,7 @@ impl<T: Num> Body<T> {
     }
 
     /// Motion by efforts, load, states and memory.
+    #[wide]
     #[inline(always)]
     fn motion(&self, effort: &[T], input: &[T], state: &[T], memory: &[T]) -> Motion<T> {
         let forces = [0, 1].map(|port| -(self.arms[port] * effort[port]));
@@ -279,6 +281,7 @@ impl<T: Num> Kernel<T> for Body<T> {
         }
     }
 
+    #[wide]
     #[inline(always)]
     fn step(&self, io: &mut Step<'_, T>) {
         let zero = T::zero();

@@ -6,6 +6,7 @@ use fluxline_core::Constants;
 use fluxline_core::component::{BalanceRole, Environment, Law, Step};
 use fluxline_core::number::Num;
 use fluxline_core::wave::Store;
+use fluxline_core::wide;
 
 /// F = F₀ + k·(x_a − x_b) + B·(v_a − v_b), compression positive.
 ///
@@ -88,12 +89,14 @@ impl<T: Num> Kernel<T> for Elastic<T> {
         }
     }
 
+    #[wide]
     #[inline(always)]
     fn step(&self, io: &mut Step<'_, T>) {
         let others = velocity_of_the_other_end(io, VELOCITIES);
         self.renew(io, others, |store, io| store.scatter(io));
     }
 
+    #[wide]
     fn change_step(&self, old: &Self, io: &mut Step<'_, T>) {
         let others = [io.flow(1), io.flow(0)];
         self.renew(io, others, |store, io| {

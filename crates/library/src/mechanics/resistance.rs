@@ -4,6 +4,7 @@ use super::{Kernel, Settles};
 use fluxline_core::Constants;
 use fluxline_core::component::{BalanceRole, Environment, Law, Step};
 use fluxline_core::number::Num;
+use fluxline_core::wide;
 
 /// F = B·(v_a − v_b), compression positive.
 ///
@@ -55,6 +56,7 @@ impl<T: Num> Kernel<T> for Resistance<T> {
 
 /// The velocity of the end opposite to a and to b, as the mean of the last two steps; `memory` is the
 /// first of two places.
+#[wide]
 #[inline(always)]
 pub(super) fn velocity_of_the_other_end<T: Num>(io: &mut Step<'_, T>, memory: usize) -> [T; 2] {
     let mean = |port: usize| (io.flow(port) + io.memory(memory + port)) * 0.5;

@@ -3,6 +3,7 @@
 use super::block::{Now, memoryless, sequential, truth};
 use fluxline_core::component::{NoConstants, Refusal};
 use fluxline_core::number::Num;
+use fluxline_core::wide;
 use fluxline_core::{Constants, component};
 
 /// Adds up to eight signals, each with a gain of its own (−1 subtracts).
@@ -200,6 +201,7 @@ impl Sum {
             ],
         })
     }
+    #[wide]
     #[inline(always)]
     fn value<T: Num>(k: &SumConstants<T>, _: f64, u: impl Fn(usize) -> T) -> T {
         let first = k.gains[0] * u(Self::INPUT1);
@@ -222,6 +224,7 @@ impl Product {
 }
 
 impl Minimum {
+    #[wide]
     #[inline(always)]
     fn value<T: Num>(_: &NoConstants<T>, _: f64, u: impl Fn(usize) -> T) -> T {
         (1..4).fold(u(0), |smallest, i| smallest.min(u(i)))
@@ -229,6 +232,7 @@ impl Minimum {
 }
 
 impl Maximum {
+    #[wide]
     #[inline(always)]
     fn value<T: Num>(_: &NoConstants<T>, _: f64, u: impl Fn(usize) -> T) -> T {
         (1..4).fold(u(0), |largest, i| largest.max(u(i)))

@@ -26,10 +26,12 @@ macro_rules! memoryless {
             ) -> Result<$constants<f64>, fluxline_core::component::Refusal> {
                 $prepare(self)
             }
+            #[fluxline_core::wide]
             fn law<T: Num>(k: &$constants<T>, law: &mut fluxline_core::component::Law<'_, T>) {
                 let input = &law.input;
                 law.output[Self::OUT] = Self::value(k, law.time, |i| input[i]);
             }
+            #[fluxline_core::wide]
             #[inline(always)]
             fn step<T: Num>(k: &$constants<T>, io: &mut fluxline_core::component::Step<'_, T>) {
                 let value = Self::value(k, io.time, |i| io.input(i));
@@ -68,12 +70,14 @@ macro_rules! sequential {
             ) -> Result<$constants<f64>, fluxline_core::component::Refusal> {
                 $prepare(self)
             }
+            #[fluxline_core::wide]
             fn law<T: Num>(k: &$constants<T>, law: &mut fluxline_core::component::Law<'_, T>) {
                 let memory: [T; $n] = std::array::from_fn(|i| law.memory[i]);
                 let now = $crate::signal::block::Now { time: law.time, dt: 0.0 };
                 let input = &law.input;
                 law.output[Self::OUT] = Self::advance(k, now, |i| input[i], memory).0;
             }
+            #[fluxline_core::wide]
             fn start<T: Num>(k: &$constants<T>, io: &mut fluxline_core::component::Step<'_, T>) {
                 let now = $crate::signal::block::Now { time: io.time, dt: 0.0 };
                 let memory: [T; $n] = Self::begin(k, now, |i| io.input(i));
@@ -81,6 +85,7 @@ macro_rules! sequential {
                     io.set_memory(i, value);
                 }
             }
+            #[fluxline_core::wide]
             #[inline(always)]
             fn step<T: Num>(k: &$constants<T>, io: &mut fluxline_core::component::Step<'_, T>) {
                 let memory: [T; $n] = std::array::from_fn(|i| io.memory(i));

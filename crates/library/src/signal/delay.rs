@@ -8,6 +8,7 @@ use super::block::{Now, given, sequential};
 use super::time::interval;
 use fluxline_core::component::{Environment, Law, Physics, Refusal, Step};
 use fluxline_core::number::Num;
+use fluxline_core::wide;
 use fluxline_core::{Constants, component};
 
 /// Dead time of at least one step.
@@ -206,6 +207,7 @@ impl SampleHold {
     fn begin<T: Num>(_: &SampleConstants<T>, _: Now, u: impl Fn(usize) -> T) -> [T; 1] {
         [u(Self::INPUT)]
     }
+    #[wide]
     #[inline(always)]
     fn advance<T: Num>(
         k: &SampleConstants<T>,

@@ -4,6 +4,7 @@ use super::block::{Now, memoryless, sequential, truth};
 use fluxline_core::component::{NoConstants, Refusal};
 use fluxline_core::function::Pair;
 use fluxline_core::number::Num;
+use fluxline_core::wide;
 use fluxline_core::{Constants, component};
 
 /// The size of a signal.
@@ -240,6 +241,7 @@ impl Function {
     fn begin<T: Num>(_: &FunctionConstants<T>, _: Now, _: impl Fn(usize) -> T) -> [T; 1] {
         [T::zero()]
     }
+    #[wide]
     #[inline(always)]
     fn advance<T: Num>(
         k: &FunctionConstants<T>,

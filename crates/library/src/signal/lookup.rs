@@ -5,6 +5,7 @@ use super::time::ahead;
 use fluxline_core::component::{NoConstants, Refusal};
 use fluxline_core::number::Num;
 use fluxline_core::table::Table;
+use fluxline_core::wide;
 use fluxline_core::{Constants, component};
 use std::sync::Arc;
 
@@ -119,6 +120,7 @@ impl Lookup2d {
         increases(&self.table.rows, false)?;
         Ok(TableConstants { table: self.table.clone(), none: NoConstants::new() })
     }
+    #[wide]
     #[inline(always)]
     fn value<T: Num>(k: &TableConstants<T>, _: f64, u: impl Fn(usize) -> T) -> T {
         u(Self::INPUT1).apply2(u(Self::INPUT2), |x, y| k.table.at2(x, y))
@@ -166,6 +168,7 @@ impl TimeTable {
             .map(|more| next_in_turn((turns + more) * period))
             .fold(f64::INFINITY, f64::min)
     }
+    #[wide]
     #[inline(always)]
     fn value<T: Num>(k: &TimeTableConstants<T>, time: f64, _: impl Fn(usize) -> T) -> T {
         let slack = ahead(time) - time;

@@ -7,6 +7,7 @@ use super::block::memoryless;
 use super::time::{interval, next_in_period};
 use fluxline_core::component::Refusal;
 use fluxline_core::number::Num;
+use fluxline_core::wide;
 use fluxline_core::{Constants, component};
 use std::f64::consts::TAU;
 
@@ -119,6 +120,7 @@ impl RandomLevels {
     fn event_after(k: &LevelConstants<f64>, time: f64) -> f64 {
         next_draw(time, k.start, k.frequency)
     }
+    #[wide]
     #[inline(always)]
     fn value<T: Num>(k: &LevelConstants<T>, time: f64, u: impl Fn(usize) -> T) -> T {
         let index = interval(time, k.start, k.frequency);
@@ -139,6 +141,7 @@ impl Noise {
     fn event_after(k: &NoiseConstants<f64>, time: f64) -> f64 {
         next_draw(time, 0.0, k.frequency)
     }
+    #[wide]
     #[inline(always)]
     fn value<T: Num>(k: &NoiseConstants<T>, time: f64, u: impl Fn(usize) -> T) -> T {
         let index = interval(time, T::zero(), k.frequency);

@@ -2,6 +2,7 @@
 
 use fluxline_core::component::{Environment, Law, Physics, Refusal, Step};
 use fluxline_core::number::Num;
+use fluxline_core::wide;
 use fluxline_core::{Constants, component};
 
 /// The highest order.
@@ -150,6 +151,7 @@ impl Physics for TransferFunction {
         Ok(k)
     }
 
+    #[wide]
     fn law<T: Num>(k: &TransferConstants<T>, law: &mut Law<'_, T>) {
         let (u, x) = (law.input[Self::INPUT], law.state);
         law.rate.fill(T::zero());
@@ -167,6 +169,7 @@ impl Physics for TransferFunction {
         }
     }
 
+    #[wide]
     #[inline(always)]
     fn step<T: Num>(k: &TransferConstants<T>, io: &mut Step<'_, T>) {
         let (n, u) = (k.order, io.input(Self::INPUT));
@@ -194,6 +197,7 @@ impl Physics for TransferFunction {
 }
 
 impl<T: Num> TransferConstants<T> {
+    #[wide]
     #[inline(always)]
     fn rate(&self, i: usize, u: T, x: impl Fn(usize) -> T) -> T {
         if i + 1 < self.order {
@@ -202,6 +206,7 @@ impl<T: Num> TransferConstants<T> {
         let fed = (0..self.order).fold(T::zero(), |sum, i| sum + self.feedback[i] * x(i));
         self.scale * (u - fed)
     }
+    #[wide]
     #[inline(always)]
     fn answer(&self, u: T, x: impl Fn(usize) -> T) -> T {
         (0..self.order).fold(self.direct * u, |sum, i| sum + self.output[i] * x(i))

@@ -15,6 +15,7 @@ use fluxline_core::Constants;
 use fluxline_core::component::{Environment, Filter, Step};
 use fluxline_core::fluid::Stiffness;
 use fluxline_core::number::{Mask, Num};
+use fluxline_core::wide;
 
 /// The end at the port.
 pub const PORT: usize = 0;
@@ -145,6 +146,7 @@ impl<T: Num> Chamber<T> {
     }
 
     /// Takes in the flows of the last step, then adapts to the new volume.
+    #[wide]
     #[inline(always)]
     pub fn step(&self, io: &mut Step<'_, T>, at: usize, flow: &[T; ENDS], volume: T) -> Ends<T> {
         let mut wave: [T; ENDS] = std::array::from_fn(|i| io.history_at(at + WAVE + i));
@@ -218,6 +220,7 @@ impl<T: Num> Chamber<T> {
     }
 
     /// The ends as they are, without a step.
+    #[wide]
     #[inline(always)]
     pub fn ends(&self, io: &Step<'_, T>, at: usize) -> Ends<T> {
         let wave: [T; ENDS] = std::array::from_fn(|i| io.history_at(at + WAVE + i));
@@ -225,6 +228,7 @@ impl<T: Num> Chamber<T> {
     }
 
     /// Adapts the waves to a new step.
+    #[wide]
     pub fn change_step(old: &Self, new: &Self, io: &mut Step<'_, T>, at: usize, inflow: T) {
         let ratio = new.impedance_per_stiffness / old.impedance_per_stiffness;
         let wave: [T; ENDS] = std::array::from_fn(|i| io.history_at(at + WAVE + i));

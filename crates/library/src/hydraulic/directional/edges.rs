@@ -10,6 +10,7 @@
 
 use fluxline_core::Constants;
 use fluxline_core::number::{Mask, Num};
+use fluxline_core::wide;
 
 /// Flow of an edge: turbulent from the transition pressure up, a cubic in the drop below.
 ///
@@ -73,6 +74,7 @@ impl<T: Num> EdgeLaw<T> {
 
     /// Root of s + κ·(5/4·s − s³/4) = d with κ = K·Z/√p₀, d = |Δc|/p₀. The left side is concave and
     /// the start lies below the root, so Newton rises to it; six steps reach rounding for any κ.
+    #[wide]
     #[cold]
     fn laminar_between(&self, conductance: T, drop: T, impedance: T) -> T {
         let kappa = conductance * impedance * self.inverse_root;
@@ -109,6 +111,7 @@ impl<T: Num> EdgeLaw<T> {
     }
 
     /// Root s of K·√p₀·(5/4·s − s³/4) + G·p₀·s = q, by the same rise of Newton steps.
+    #[wide]
     #[cold]
     fn laminar_drop(&self, conductance: T, leakage: T, flow: T) -> (T, T) {
         let (a, b) = (conductance * self.root, leakage * self.transition);
@@ -158,6 +161,7 @@ struct Point<T, const E: usize> {
 
 impl<T: Num, const E: usize> Network<'_, T, E> {
     /// The network of the first `F` edges.
+    #[wide]
     pub fn first<const F: usize>(&self) -> Network<'_, T, F> {
         Network {
             ends: self.ends.first_chunk().unwrap_or(&[(0, 0); F]),
@@ -171,6 +175,7 @@ impl<T: Num, const E: usize> Network<'_, T, E> {
 
     /// Writes the flow of each edge except where it is `known`; says where the equations were not
     /// solved.
+    #[wide]
     pub fn solve_into(&self, flow: &mut [T], known: T::Mask) -> T::Mask {
         let (solution, failed) = self.solve(known);
         for (flow, solution) in flow.iter_mut().zip(solution) {
@@ -181,6 +186,7 @@ impl<T: Num, const E: usize> Network<'_, T, E> {
 
     /// The flow of each edge, and where the equations were not solved. Where flows are `known` nothing
     /// is waited for, and what is returned means nothing.
+    #[wide]
     #[cold]
     pub fn solve(&self, known: T::Mask) -> ([T; E], T::Mask) {
         let scale = self.scale();
@@ -276,6 +282,7 @@ impl<T: Num, const E: usize> Network<'_, T, E> {
     }
 
     /// Each residual is within rounding of the terms it is made of.
+    #[wide]
     #[inline(always)]
     fn is_solved(&self, flow: &[T; E], point: &Point<T, E>, scale: T) -> T::Mask {
         let flow = flow.iter().fold(T::zero(), |sum, q| sum + q.abs());
@@ -312,6 +319,7 @@ impl<T: Num, const E: usize> Network<'_, T, E> {
 ///
 /// The matrix is positive definite, so its pivots stay positive in the given order. Closed edges
 /// stand alone in their rows.
+#[wide]
 #[inline(always)]
 fn newton_step<T: Num, const E: usize>(mut a: [[T; E]; E], point: &Point<T, E>) -> [T; E] {
     let mut x = point.residual.map(|r| -r);

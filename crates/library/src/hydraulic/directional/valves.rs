@@ -12,6 +12,7 @@ use super::edges::{EdgeLaw, MAX_PORTS, Network};
 use super::spool::{Spool, SpoolData, SpoolDynamics};
 use fluxline_core::component::{Environment, Law, Physics, Refusal, Settle, Step};
 use fluxline_core::number::{Mask, Num};
+use fluxline_core::wide;
 use fluxline_core::{Constants, choice, component};
 
 choice! {
@@ -225,6 +226,7 @@ impl<T: Num> ValveConstants<T> {
         conductance
     }
 
+    #[wide]
     #[inline(always)]
     fn leakages<const E: usize>(&self, x: T) -> [T; E] {
         std::array::from_fn(|e| {
@@ -276,6 +278,7 @@ impl<T: Num> ValveConstants<T> {
     }
 
     /// Solves the edges together, except where flows are `known`. Tells where that failed.
+    #[wide]
     #[cold]
     fn couple<const P: usize, const E: usize>(
         &self,

@@ -33,6 +33,7 @@ use fluxline_core::component::{Environment, Law, Settle, Step};
 use fluxline_core::fluid::Stiffness;
 use fluxline_core::number::{Mask, Num};
 use fluxline_core::wave::Store;
+use fluxline_core::wide;
 
 /// Index of the state `pressure` in every component that is a pipe.
 pub const PRESSURE: usize = 0;
@@ -462,6 +463,7 @@ impl<T: Num> Pipe<T> {
 
     /// Column separation at an end: the flow into the line itself, while the difference to the flow
     /// at the port fills or empties the cavity.
+    #[wide]
     #[cold]
     fn part(&self, io: &mut Step<'_, T>, i: usize, wave: T, flow: T) -> T {
         let (z, vapour) = (self.impedance, self.vapour_pressure);

@@ -3,6 +3,7 @@
 use crate::hydraulic::pumps::machine::{ANGLE, CAVITATED, Rotor, SPEED, Torques, solve_ends};
 use fluxline_core::component::{BalanceRole, Environment, Law, Physics, Refusal, Step};
 use fluxline_core::number::{Mask, Num};
+use fluxline_core::wide;
 use fluxline_core::{Constants, component};
 
 /// Gear flow divider: two gear motors on one shaft, which share a flow or join two.
@@ -94,6 +95,7 @@ impl<T: Num> Oil<T> {
 
 impl<T: Num> DividerConstants<T> {
     /// Speed, acceleration and flows moved, where the flows follow the speed as `moved` says.
+    #[wide]
     #[inline(always)]
     fn turn(&self, oil: &Oil<T>, moved: &Moved<T>, coasting: T) -> (T, T, [T; 2]) {
         let (mut push, mut resistance) = (T::zero(), self.viscous);
@@ -119,6 +121,7 @@ impl<T: Num> DividerConstants<T> {
     }
 
     /// With ports that are drawn from at the vapour pressure. Masks say where: inlet, a, b.
+    #[wide]
     fn starved_flows(&self, oil: &Oil<T>, starved: [T::Mask; 3]) -> Moved<T> {
         let (zero, one) = (T::zero(), T::one());
         let missing = |port: usize| self.vapour - oil.rest[port];
@@ -181,6 +184,7 @@ impl Physics for FlowDivider {
         law.rate[ANGLE] = speed;
     }
 
+    #[wide]
     #[inline(always)]
     fn step<T: Num>(k: &DividerConstants<T>, io: &mut Step<'_, T>) {
         let ports = [Self::INLET, Self::A, Self::B];

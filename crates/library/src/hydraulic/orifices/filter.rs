@@ -4,6 +4,7 @@ use crate::hydraulic::flow::{Ends, FlowLaw, Restriction, opening};
 use fluxline_core::component::{Environment, Law, Physics, Refusal, Settle, Step};
 use fluxline_core::fluid::ATMOSPHERE;
 use fluxline_core::number::{Dual, Mask, Num};
+use fluxline_core::wide;
 use fluxline_core::{Constants, component};
 
 /// Filter: a laminar and a turbulent pressure drop, dirt, and a bypass valve.
@@ -139,6 +140,7 @@ impl Physics for Filter {
         settle.count(Self::SATURATED, !(0.0..=MAX_CLOGGING).contains(&clogging));
     }
 
+    #[wide]
     #[inline(always)]
     fn step<T: Num>(k: &FilterConstants<T>, io: &mut Step<'_, T>) {
         let ends = Ends::of(io, Self::INLET, Self::OUTLET);

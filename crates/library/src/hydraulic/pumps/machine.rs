@@ -12,6 +12,7 @@
 use fluxline_core::Constants;
 use fluxline_core::component::{Law, Refusal, Settle, Step};
 use fluxline_core::number::{Mask, Num};
+use fluxline_core::wide;
 
 /// Port that oil enters when the shaft turns forward.
 pub const FIRST: usize = 0;
@@ -235,6 +236,7 @@ impl<T: Num> Losses<T> {
 
 impl<T: Num> LossesNow<T> {
     /// Writes the flows of the continuous law and gives p₁ − p₂.
+    #[wide]
     #[inline(always)]
     pub fn flows(&self, law: &mut Law<'_, T>, moved: T) -> T {
         let [first, second, drain] = [FIRST, SECOND, DRAIN].map(|port| law.effort[port]);
@@ -296,6 +298,7 @@ pub struct Oil<T> {
 
 impl<T: Num> Oil<T> {
     /// Reads the line ends.
+    #[wide]
     #[inline(always)]
     pub fn of(io: &Step<'_, T>, losses: LossesNow<T>) -> Self {
         let c = [FIRST, SECOND, DRAIN].map(|port| io.wave(port));
@@ -347,6 +350,7 @@ impl<T: Num> Oil<T> {
 
     /// The flow that keeps the port drawn from at the vapour pressure. What is not taken from one
     /// line is not delivered to the other: the chambers run partly filled and no oil is lost.
+    #[wide]
     #[cold]
     pub fn limited(&self, moved: T, vapour: T) -> T {
         let forward = moved.gt(T::zero());
@@ -358,6 +362,7 @@ impl<T: Num> Oil<T> {
     }
 
     /// Writes the flows at the ports; gives p₁ − p₂.
+    #[wide]
     #[inline(always)]
     pub fn settle(&self, io: &mut Step<'_, T>, moved: T) -> T {
         let p = [FIRST, SECOND, DRAIN].map(|port| self.pressure(port, moved));
@@ -428,6 +433,7 @@ impl<T: Num> Rotor<T> {
     ///
     /// Friction by pressure is linear in speed as long as the pressure difference keeps its sign. Net
     /// torque falls with speed, so where the sign changes on the way, the other branch holds.
+    #[wide]
     #[inline(always)]
     pub fn turn(&self, coasting: T, torques: &Torques<T>) -> (T, T) {
         let m = self.half_step_per_inertia;

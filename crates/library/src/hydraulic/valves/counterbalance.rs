@@ -5,6 +5,7 @@ use crate::hydraulic::flow::{Control, Ends, Follower, Lag, Line, Size, opening, 
 use fluxline_core::component::{Environment, Law, Physics, Refusal, Step};
 use fluxline_core::fluid::ATMOSPHERE;
 use fluxline_core::number::{Dual, Num};
+use fluxline_core::wide;
 use fluxline_core::{Constants, component};
 
 sized! {
@@ -95,6 +96,7 @@ impl<T: Num> CounterbalanceConstants<T> {
     }
 
     /// Drop over valve and check together, between line ends.
+    #[wide]
     #[inline(always)]
     fn drop(&self, ends: &Ends<T>, target: Line<T>, moved: Line<T>, last_flow: T) -> T {
         let lift = &mut Dual::constant;

@@ -4,6 +4,7 @@ use crate::hydraulic::flow::{FlowLaw, Size, bar, increasing_root};
 use crate::stops::{hold_motion, hold_rate, settle_motion, settle_rate};
 use fluxline_core::component::{BalanceRole, Environment, Law, Physics, Refusal, Settle, Step};
 use fluxline_core::number::{Dual, Num};
+use fluxline_core::wide;
 use fluxline_core::{Constants, component};
 
 /// Two-way flow control valve: a pressure compensator and an electrically set throttle in series.
@@ -242,6 +243,7 @@ impl Physics for FlowControlValve {
         })
     }
 
+    #[wide]
     fn law<T: Num>(k: &FlowControlConstants<T>, law: &mut Law<'_, T>) {
         let (p_in, p_out) = (law.effort[Self::INLET], law.effort[Self::OUTLET]);
         let nu = (law.viscosity[Self::INLET] + law.viscosity[Self::OUTLET]) * 0.5;
@@ -295,6 +297,7 @@ impl Physics for FlowControlValve {
         if k.has_volume { vec![(Self::CHAMBER, k.volume)] } else { Vec::new() }
     }
 
+    #[wide]
     #[inline(always)]
     fn step<T: Num>(k: &FlowControlConstants<T>, io: &mut Step<'_, T>) {
         let zero = T::zero();

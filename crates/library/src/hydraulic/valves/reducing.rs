@@ -3,6 +3,7 @@
 use crate::hydraulic::flow::{Control, Ends, Follower, Lag, Line, sized};
 use fluxline_core::component::{Environment, Law, Physics, Refusal, Step};
 use fluxline_core::number::Num;
+use fluxline_core::wide;
 use fluxline_core::{Constants, component};
 
 sized! {
@@ -88,6 +89,7 @@ impl Physics for PressureReducingValve {
         })
     }
 
+    #[wide]
     fn law<T: Num>(k: &ReducingConstants<T>, law: &mut Law<'_, T>) {
         let [p_in, p_out, p_drain] =
             [Self::INLET, Self::OUTLET, Self::DRAIN].map(|port| law.effort[port]);

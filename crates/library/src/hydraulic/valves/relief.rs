@@ -4,6 +4,7 @@ use crate::hydraulic::flow::{Ends, Lag, bar, litres, point};
 use fluxline_core::component::{Environment, Law, Physics, Refusal, Step};
 use fluxline_core::number::{Dual, Num};
 use fluxline_core::wave::laminar_flow;
+use fluxline_core::wide;
 use fluxline_core::{Constants, choice, component};
 
 choice! {
@@ -127,6 +128,7 @@ impl Physics for ReliefValve {
         law.output[Self::OPENING] = opening;
     }
 
+    #[wide]
     #[inline(always)]
     fn step<T: Num>(k: &ReliefConstants<T>, io: &mut Step<'_, T>) {
         let cracking = io.input(Self::CRACKING_PRESSURE).max(T::zero());

@@ -4,6 +4,7 @@ use crate::hydraulic::flow::{Ends, Restriction, Size, opening};
 use crate::stops::{hold_motion, settle_motion};
 use fluxline_core::component::{Environment, Law, Physics, Refusal, Settle, Step};
 use fluxline_core::number::{Dual, Mask, Num};
+use fluxline_core::wide;
 use fluxline_core::{Constants, component};
 use std::f64::consts::PI;
 
@@ -160,6 +161,7 @@ impl Physics for ReliefValveSpool {
         settle.count(Self::STOPPED, settle.state[Self::LIFT] >= k.stroke);
     }
 
+    #[wide]
     #[inline(always)]
     fn step<T: Num>(k: &SpoolConstants<T>, io: &mut Step<'_, T>) {
         let ends = Ends::of(io, Self::INLET, Self::OUTLET);

@@ -4,6 +4,7 @@ use crate::hydraulic::flow::{Control, Ends, FlowLaw, Size, bar};
 use crate::stops::{hold_rate, settle_rate};
 use fluxline_core::component::{Environment, Law, Physics, Refusal, Settle, Step};
 use fluxline_core::number::{Dual, Num};
+use fluxline_core::wide;
 use fluxline_core::{Constants, component};
 
 /// Pressure compensator before a directional valve, with a built-in shuttle for the load pressure:
@@ -169,6 +170,7 @@ impl Physics for SectionCompensator {
         settle_rate(&mut settle.state[Self::COEFFICIENT], (0.0, k.max_coefficient));
     }
 
+    #[wide]
     #[inline(always)]
     fn step<T: Num>(k: &SectionConstants<T>, io: &mut Step<'_, T>) {
         let zero = T::zero();

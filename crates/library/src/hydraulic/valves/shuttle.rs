@@ -3,6 +3,7 @@
 use crate::hydraulic::flow::{Ends, Restriction, increasing_root, opening, sized};
 use fluxline_core::component::{Environment, Law, Physics, Refusal, Settle, Step};
 use fluxline_core::number::{Dual, Mask, Num};
+use fluxline_core::wide;
 use fluxline_core::{Constants, component};
 
 sized! {
@@ -62,6 +63,7 @@ impl<T: Num> Three<T> {
 
 impl<T: Num> ShuttleConstants<T> {
     /// Flows from a and b against a pressure in the valve.
+    #[wide]
     fn flows(&self, three: &Three<T>, x: T, pressure: T) -> [T; 2] {
         [(0, x), (1, T::one() - x)].map(|(port, share)| {
             let ends = Ends::new(three.ends[port], (pressure, T::zero()), three.viscosity);
@@ -70,6 +72,7 @@ impl<T: Num> ShuttleConstants<T> {
     }
 
     /// Where the flows push the ball, not held between the seats.
+    #[wide]
     fn pushed(&self, three: &Three<T>, flows: [T; 2]) -> T {
         let [(ca, za), (cb, zb), _] = three.ends;
         let [qa, qb] = flows;
@@ -85,6 +88,7 @@ impl<T: Num> ShuttleConstants<T> {
     }
 
     /// Ball between the seats.
+    #[wide]
     #[cold]
     fn floating(&self, three: &Three<T>) -> (T, [T; 2]) {
         let lifted = three.lift();
@@ -119,6 +123,7 @@ impl Physics for ShuttleValve {
         })
     }
 
+    #[wide]
     fn law<T: Num>(k: &ShuttleConstants<T>, law: &mut Law<'_, T>) {
         let viscosity = law.viscosity[Self::OUTLET];
         let [pa, pb, po] = [Self::A, Self::B, Self::OUTLET].map(|port| law.effort[port]);
@@ -135,6 +140,7 @@ impl Physics for ShuttleValve {
         settle.memory[Self::BALL] = settle.output[Self::POSITION];
     }
 
+    #[wide]
     #[inline(always)]
     fn step<T: Num>(k: &ShuttleConstants<T>, io: &mut Step<'_, T>) {
         let viscosity = io.viscosity(Self::OUTLET);

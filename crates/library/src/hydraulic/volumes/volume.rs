@@ -4,6 +4,7 @@ use fluxline_core::component::{BalanceRole, Environment, Law, Physics, Refusal, 
 use fluxline_core::fluid::Stiffness;
 use fluxline_core::number::Num;
 use fluxline_core::wave::Store;
+use fluxline_core::wide;
 use fluxline_core::{Constants, component};
 
 /// Oil in a rigid vessel, with any number of ports.
@@ -75,6 +76,7 @@ impl Physics for Volume {
         })
     }
 
+    #[wide]
     fn law<T: Num>(k: &VolumeConstants<T>, law: &mut Law<'_, T>) {
         let shown = law.state[Self::PRESSURE].max(k.vapour_pressure);
         law.effort.fill(shown);
