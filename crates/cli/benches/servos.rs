@@ -131,13 +131,14 @@ fn main() {
         };
         let Some(plan) = Plan::of(circuit, &registry).plan else { continue };
         let steps = (4_000_000 / plan.component_count() as u64).clamp(100, 30_000);
-        let mut code = match for_run(&plan, &registry, &plan.initial, &[], steps, true) {
-            Ok(code) => Some(code),
-            Err(why) => {
-                println!("no own code: {why}");
-                None
-            }
-        };
+        let mut code =
+            match for_run(&plan, &registry, &plan.initial, &[], steps, true, &mut || true) {
+                Ok(code) => Some(code),
+                Err(why) => {
+                    println!("no own code: {why}");
+                    None
+                }
+            };
         let [engine, own] = costs(&plan, &mut code, steps);
         let components = plan.component_count();
         println!("{count:>6} {components:>11} {engine:>9.2} {own:>9.2} {:>9.2}", engine / own);

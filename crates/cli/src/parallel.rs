@@ -1,6 +1,7 @@
 //! Runs of one circuit in parts: which parts, and whether it pays.
 
 use crate::args::{Run, Threads};
+use crate::commands::listen;
 use crate::session::{Engine, On, Parallel, Parts, Pieces, Session};
 use fluxline_core::plan::Plan;
 use fluxline_diagnostics::{Code, Diagnostic, Diagnostics, SourceMap};
@@ -78,6 +79,8 @@ const FEW_CORES: usize = 4;
 /// Whether own code in one thread is faster than parts on threads.
 fn is_faster_alike(session: &Session) -> bool {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    // A compiler is waited for only as long as the user does.
+    listen();
     cores <= FEW_CORES && session.is_fused_alike()
 }
 

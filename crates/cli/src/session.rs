@@ -1,5 +1,6 @@
 //! A circuit that has been read, checked and planned, and its runs.
 
+use crate::commands::INTERRUPTED;
 use crate::display::{quantity, time};
 use crate::import;
 use fluxline_core::circuit::{Circuit, Instance, Pattern, Registry, Source};
@@ -16,7 +17,8 @@ use fluxline_diagnostics::{
     Code, Diagnostic, Diagnostics, Place, SourceMap, Span, list_names, nearest,
 };
 use fluxline_formats::{Draft, Loaded, Override};
-use fluxline_fused::choice::{self, OwnCode};
+use fluxline_fused::choice::{self, OwnCode, WhyNot};
+use fluxline_fused::compiler::NotCompiled;
 use fluxline_lumped::run::Effort;
 use fluxline_lumped::setup::{self, Setup};
 use fluxline_lumped::view::View;
@@ -28,6 +30,7 @@ use std::collections::HashMap;
 use std::io;
 use std::path::Path;
 use std::rc::Rc;
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 /// A circuit that is ready to run.
@@ -208,6 +211,8 @@ pub struct Completed<'a> {
     pub effort: Option<Effort>,
     /// The circuit's own code, where it was used.
     pub fused: Option<Compiled>,
+    /// A warning where it was wanted and could not be had.
+    pub no_own_code: Option<Diagnostic>,
     /// The error of lines between parts that exchange rarely.
     pub split_error: Option<SplitError>,
     /// Time spent on the steps.
@@ -437,6 +442,7 @@ impl Session {
                 step_use: None,
                 effort: None,
                 fused: None,
+                no_own_code: None,
                 split_error: None,
                 wall: Duration::ZERO,
                 failure: Some(failure),
@@ -444,11 +450,18 @@ impl Session {
                 rows: 0,
             };
         }
-        let mut fused = match &self.engine {
+        let own_code = match &self.engine {
             Engine::Fixed(plan) if !matches!(self.parallel, Some(Parallel::Parts(_))) => {
-                self.fused(plan, &state, &recorder.variables, steps)
+                let at_start = Progress { step: state.step, steps, time: state.time };
+                let mut go_on = || watcher.go_on(at_start);
+                self.fused(plan, &state, &recorder.variables, steps, &mut go_on)
             }
             _ => None,
+        };
+        let (mut fused, no_own_code) = match own_code {
+            Some(Ok(code)) => (Some(code), None),
+            Some(Err(why)) => (None, self.missed(&why)),
+            None => (None, None),
         };
         let begun = Instant::now();
         // The engine calls after it has looked at the state and found it sound.
@@ -518,6 +531,7 @@ impl Session {
                 took: code.made().took,
                 by_engine: code.engine_steps(plan).into_iter().map(str::to_owned).collect(),
             }),
+            no_own_code,
             split_error,
             wall,
             sink_failure: held.failure.take(),
@@ -539,7 +553,8 @@ impl Session {
         let (plan, steps) = (self.plan(), self.steps());
         self.wants_own_code().is_some_and(|anyway| {
             let start = &plan.initial;
-            let code = choice::alike_for_run(plan, &self.registry, start, steps, anyway);
+            let go_on = &mut || !INTERRUPTED.load(Ordering::Relaxed);
+            let code = choice::alike_for_run(plan, &self.registry, start, steps, anyway, go_on);
             matches!(code, Ok(Some(_)))
         })
     }
@@ -551,10 +566,25 @@ impl Session {
         state: &State<f64>,
         variables: &[Variable],
         steps: u64,
-    ) -> Option<OwnCode> {
+        go_on: &mut dyn FnMut() -> bool,
+    ) -> Option<Result<OwnCode, WhyNot>> {
         let anyway = self.wants_own_code()?;
         let steps = steps.saturating_sub(state.step);
-        choice::for_run(plan, &self.registry, state, variables, steps, anyway).ok()
+        Some(choice::for_run(plan, &self.registry, state, variables, steps, anyway, go_on))
+    }
+
+    /// What is said about own code that was asked for, or waited for, and is not there.
+    fn missed(&self, why: &WhyNot) -> Option<Diagnostic> {
+        let hangs = matches!(why, WhyNot::NotCompiled(NotCompiled::Hangs(..)));
+        let is_asked_for = self.wants_own_code() == Some(true);
+        let is_told = !matches!(why, WhyNot::NotCompiled(NotCompiled::Interrupted));
+        (is_told && (hangs || is_asked_for)).then(|| {
+            let message = format!("the circuit has no code of its own: {why}");
+            Diagnostic::warning(Code::NotCompiled, message)
+                .on(Place::setting("run.fused"))
+                .note("the engine takes all steps, with the same results")
+                .help("let CC name a C compiler, or do without: fused = \"off\"")
+        })
     }
 
     /// The state to begin with: the start values, or the state of rest where the file or the caller

@@ -36,6 +36,7 @@ impl Report<'_> {
     /// Warnings of reading, planning and running.
     pub fn warnings(&self) -> Diagnostics {
         let mut all = self.session.warnings.clone();
+        all.extend(self.completed.no_own_code.clone());
         let verdict = &self.completed.outcome.verdict;
         let told = |code: Code, one: &Named, what: &str| {
             let steps = counted(one.value as u64, "step");
@@ -202,7 +203,7 @@ impl Report<'_> {
                 );
             }
         }
-        let warnings = session.warnings.warnings();
+        let warnings = session.warnings.warnings() + usize::from(completed.no_own_code.is_some());
         line("warnings", if warnings == 0 { "none".to_owned() } else { warnings.to_string() });
         for (kind, path) in self.files {
             line(kind, path.clone());

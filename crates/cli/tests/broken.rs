@@ -274,6 +274,10 @@ const OTHERWISE: &[(Code, Otherwise)] = &[
     ),
     (Code::Interrupted, Test("command::failures::ctrl_c_keeps_what_was_computed")),
     (
+        Code::NotCompiled,
+        Test("command::own_code::own_code_that_is_asked_for_and_cannot_be_had_is_told"),
+    ),
+    (
         Code::NotAtRest,
         Run(&["run", "suction.toml", "--set", "run.begin=rest", "--set", "pump.flow=5 l/min"], 1),
     ),

@@ -798,6 +798,12 @@ codes! {
         cause: "It was named in the list of small volumes, or the threshold is too large.",
         cure: "Integrate it: take it out of the list.",
     }
+    NotCompiled "W0112" Warning {
+        title: "no code of its own",
+        means: "A run was to be stepped by compiled code, and there is none: the message says why. The engine takes all steps instead, with the same results, but slower.",
+        cause: "There is no C compiler, or the one that CC names cannot be used or hangs; or the circuit cannot be written as code.",
+        cure: "Install a C compiler as `cc`, or let CC name one, with its arguments; or do without, with `fused = \"off\"` or `--fused off`.",
+    }
     EncodingGuessed "W1301" Warning {
         title: "encoding of the file guessed",
         means: "The file is not in the encoding that it claims, and was read in the most likely one.",

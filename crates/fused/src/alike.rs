@@ -201,10 +201,9 @@ impl AlikeSource {
         self.units as f64 / self.bundles.max(1) as f64
     }
 
-    /// Compiles it, or finds what it became before.
-    pub fn compile(self) -> Result<Alike, NotCompiled> {
-        let made = compiler::make(&self.code)?;
-        let code = AlikeCode::open(&made)?;
+    /// Compiles it while `go_on` says so, or finds what it became before.
+    pub fn compile(self, go_on: &mut dyn FnMut() -> bool) -> Result<Alike, NotCompiled> {
+        let (made, code) = compiler::make(&self.code, go_on, AlikeCode::open)?;
         let memory = self.memory.clone();
         Ok(Alike { source: self, code, made, memory, looked_at: Vec::new() })
     }

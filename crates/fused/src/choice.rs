@@ -157,18 +157,19 @@ impl Gain {
     }
     /// Whether it pays to compile a text, for so long a time; nothing where it was compiled before.
     fn pays_for(&self, code: &str, compiling: f64) -> bool {
-        self.pays(COMPILER_STARTS + compiling) || compiler::kept(code).is_some()
+        self.pays(COMPILER_STARTS + compiling) || compiler::is_kept(code)
     }
 }
 
 /// The code of a run of so many steps in which units that are alike are stepped side by side; `None`
-/// where few are. With `anyway` it need not pay.
+/// where few are. With `anyway` it need not pay. The compiler works while `go_on` says so.
 pub fn alike_for_run(
     plan: &Plan,
     registry: &Registry,
     start: &State<f64>,
     steps: u64,
     anyway: bool,
+    go_on: &mut dyn FnMut() -> bool,
 ) -> Result<Option<Alike>, WhyNot> {
     let components = plan.component_count();
     let gain = Gain::of(components, steps, anyway);
@@ -185,11 +186,11 @@ pub fn alike_for_run(
     if !gain.pays_for(&source.code, PER_STATEMENT_IN_LANES * source.statements as f64) {
         return Err(WhyNot::DoesNotPay);
     }
-    source.compile().map(Some).map_err(WhyNot::NotCompiled)
+    source.compile(go_on).map(Some).map_err(WhyNot::NotCompiled)
 }
 
 /// The code of a run of so many steps that records `variables`, or why it has none. With `anyway` it
-/// need not pay.
+/// need not pay. The compiler works while `go_on` says so.
 pub fn for_run(
     plan: &Plan,
     registry: &Registry,
@@ -197,8 +198,9 @@ pub fn for_run(
     variables: &[Variable],
     steps: u64,
     anyway: bool,
+    go_on: &mut dyn FnMut() -> bool,
 ) -> Result<OwnCode, WhyNot> {
-    if let Some(code) = alike_for_run(plan, registry, start, steps, anyway)? {
+    if let Some(code) = alike_for_run(plan, registry, start, steps, anyway, go_on)? {
         return Ok(OwnCode::Alike(Box::new(code)));
     }
     let components = plan.component_count();
@@ -219,7 +221,7 @@ pub fn for_run(
     if !gain.pays_for(&source.code, PER_STATEMENT * source.statements as f64) {
         return Err(WhyNot::DoesNotPay);
     }
-    let code = source.compile().map_err(WhyNot::NotCompiled)?;
+    let code = source.compile(go_on).map_err(WhyNot::NotCompiled)?;
     Ok(OwnCode::Whole(Box::new(code)))
 }
 
@@ -238,7 +240,7 @@ pub fn pays_from(source: &LaneSource, steps: u64) -> Option<usize> {
     if source.statements > MOST_STATEMENTS || source.is_mostly_engine() {
         return None;
     }
-    if compiler::kept(&source.code).is_some() {
+    if compiler::is_kept(&source.code) {
         return Some(0);
     }
     let statements = source.statements as f64;

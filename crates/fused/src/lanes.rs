@@ -150,11 +150,12 @@ impl LaneSource {
         2 * self.obstacles.len() > self.plan.component_count()
     }
 
-    /// Compiles it, or finds what it became before.
-    pub fn compile(self) -> Result<LaneCode, NotCompiled> {
-        let made = compiler::make(&self.code)?;
+    /// Compiles it while `go_on` says so, or finds what it became before.
+    pub fn compile(self, go_on: &mut dyn FnMut() -> bool) -> Result<LaneCode, NotCompiled> {
         let count = self.parameters.len();
-        let code = Code::open(&made, self.layout, self.kept, count, (self.lanes, self.seen))?;
+        let (made, code) = compiler::make(&self.code, go_on, |library| {
+            Code::open(library, self.layout, self.kept, count, (self.lanes, self.seen))
+        })?;
         let mut is_loaded = vec![false; self.constants.len()];
         for &index in &self.parameters {
             is_loaded[index as usize] = true;

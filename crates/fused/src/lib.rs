@@ -13,6 +13,7 @@
 pub mod alike;
 mod blocks;
 mod bundle;
+mod cache;
 pub mod choice;
 pub mod compiler;
 pub mod export;

@@ -4,8 +4,8 @@
 //! What makes it sound:
 //!
 //! 1. A library is opened only from a path that [`crate::compiler::make`] gave for text that
-//!    [`crate::run`] wrote: it has the two functions below, of these types, and nothing that runs when
-//!    it is opened.
+//!    [`crate::run`] wrote, which is as the compiler left it and in a folder that nobody else writes to:
+//!    it has the two functions below, of these types, and nothing that runs when it is opened.
 //! 2. The code reads and writes its arrays at indices below the lengths of the layout it was written
 //!    for; `Code::prepare` and `Code::advance` compare the lengths of what they hand over.
 //! 3. The state is handed over as raw pointers that come from one exclusive borrow, which lasts as
@@ -13,13 +13,14 @@
 //!    the pointer it was given, and the code does not touch it before the engine returns.
 #![allow(unsafe_code, reason = "see the argument above")]
 
-use crate::compiler::{Made, NotCompiled};
+use crate::compiler::NotCompiled;
 use fluxline_core::lanes::LaneUnit;
 use fluxline_core::number::Lanes;
 use fluxline_core::plan::Plan;
 use fluxline_core::program::{Layout, Moment, Unit};
 use fluxline_core::state::{Bond, Faults, State};
 use std::ffi::c_void;
+use std::path::Path;
 
 /// What the code reports, as in `struct faults` of the C text.
 #[repr(C)]
@@ -198,7 +199,7 @@ fn arrays<T>(state: &mut State<T>, layout: Layout) -> Arrays {
 impl Code {
     /// Opens what was compiled from the text of a program.
     pub(crate) fn open(
-        made: &Made,
+        library: &Path,
         layout: Layout,
         kept: usize,
         parameters: usize,
@@ -207,7 +208,7 @@ impl Code {
         let failed = |e: libloading::Error| NotCompiled::NotOpened(e.to_string());
         // SAFETY: see the first point above.
         unsafe {
-            let library = libloading::Library::new(&made.path).map_err(failed)?;
+            let library = libloading::Library::new(library).map_err(failed)?;
             let prepare = *library.get::<Prepare>(b"fluxline_prepare\0").map_err(failed)?;
             let steps = *library.get::<Steps>(b"fluxline_steps\0").map_err(failed)?;
             Ok(Self { prepare, steps, layout, kept, parameters, lanes, seen, _library: library })
@@ -369,11 +370,11 @@ impl std::fmt::Debug for AlikeCode {
 
 impl AlikeCode {
     /// Opens what was compiled.
-    pub(crate) fn open(made: &Made) -> Result<Self, NotCompiled> {
+    pub(crate) fn open(library: &Path) -> Result<Self, NotCompiled> {
         let failed = |e: libloading::Error| NotCompiled::NotOpened(e.to_string());
         // SAFETY: see the first point above.
         unsafe {
-            let library = libloading::Library::new(&made.path).map_err(failed)?;
+            let library = libloading::Library::new(library).map_err(failed)?;
             let prepare = *library.get::<PrepareAlike>(b"fluxline_prepare\0").map_err(failed)?;
             let steps = *library.get::<StepAlike>(b"fluxline_steps\0").map_err(failed)?;
             Ok(Self { prepare, steps, _library: library })

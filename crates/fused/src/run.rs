@@ -79,10 +79,11 @@ impl Source {
         (units.iter().filter(is_whole).count(), units.iter().filter(open).count())
     }
 
-    /// Compiles it, or finds what it became before.
-    pub fn compile(self) -> Result<Fused, NotCompiled> {
-        let made = compiler::make(&self.code)?;
-        let code = Code::open(&made, self.program.layout, self.kept, 0, (1, self.row.len()))?;
+    /// Compiles it while `go_on` says so, or finds what it became before.
+    pub fn compile(self, go_on: &mut dyn FnMut() -> bool) -> Result<Fused, NotCompiled> {
+        let (made, code) = compiler::make(&self.code, go_on, |library| {
+            Code::open(library, self.program.layout, self.kept, 0, (1, self.row.len()))
+        })?;
         let kept = vec![0.0; code.kept()];
         let figures = vec![0.0; self.program.layout.figures as usize];
         Ok(Fused { source: self, code, made, kept, figures, by_engine: false, has_row: false })

@@ -85,7 +85,7 @@ fn compare(path: &Path, registry: &Registry, most: u64) -> Result<String, String
     if statements > LONGEST {
         return Ok(format!("{statements} statements take too long to compile here"));
     }
-    let mut fused = source.compile().map_err(|e| e.to_string())?;
+    let mut fused = source.compile(&mut || true).map_err(|e| e.to_string())?;
     let steps = circuit.run.steps(circuit.run.step).min(most).max(1);
     let (state, rows, ended, engine_took) = run(&mut ByEngine, &plan, steps);
     let (fused_state, fused_rows, fused_ended, fused_took) = run(&mut fused, &plan, steps);
@@ -216,7 +216,7 @@ where
         return Ok(format!("{statements} statements"));
     }
     let left = source.left_to_engine().len();
-    let code = source.compile().map_err(|e| e.to_string())?;
+    let code = source.compile(&mut || true).map_err(|e| e.to_string())?;
     let plans: [&Plan; N] = std::array::from_fn(|lane| &variants[lane % variants.len()]);
     let starts = plans.map(|plan| &plan.initial);
     let mut run = code.run(&plans, &starts, registry).ok_or("variants do not fit the code")?;
@@ -327,7 +327,7 @@ fn compare_alike(plan: &Plan, registry: &Registry, steps: u64) -> Result<f64, St
     let source = AlikeSource::of(plan, registry, &plan.initial, 0.0)
         .map_err(|why| format!("no code: {}", why[0].why))?;
     let at_a_time = source.at_a_time();
-    let mut code = source.compile().map_err(|e| e.to_string())?;
+    let mut code = source.compile(&mut || true).map_err(|e| e.to_string())?;
     let (state, rows, ended, _) = run(&mut ByEngine, plan, steps);
     // Twice: what the first run leaves behind does not matter.
     for _ in 0..2 {
@@ -436,13 +436,12 @@ fn models_of_hopsan_unit_by_unit_give_the_bits_of_the_engine() {
 }
 
 /// Exports a circuit, builds it with a compiler and runs it: its rows as bits.
-fn exported(files: &[(String, String)], folder: &Path, build: &[&str]) -> Vec<Vec<u64>> {
+fn exported(files: &[(String, String)], folder: &Path, mut build: Command) -> Vec<Vec<u64>> {
     std::fs::create_dir_all(folder).expect("a folder for tests");
     for (name, text) in files {
         std::fs::write(folder.join(name), text).expect("a file for tests");
     }
-    let built = Command::new(build[0]).args(&build[1..]).current_dir(folder).output();
-    let built = built.expect("the compiler");
+    let built = build.current_dir(folder).output().expect("the compiler");
     assert!(built.status.success(), "{}", String::from_utf8_lossy(&built.stderr));
     let ran = Command::new(folder.join("program")).output().expect("the program");
     assert!(ran.status.success());
@@ -478,26 +477,18 @@ fn exported_c_and_rust_give_the_rows_of_a_run() {
         };
         let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name.replace(['/', '.'], "_"));
         if let Some(compiler) = compiler::find() {
-            let cc = compiler.display().to_string();
-            let build = [
-                &cc,
-                "-O1",
-                "-ffp-contract=off",
-                "circuit.c",
-                "circuit_main.c",
-                "-lm",
-                "-o",
-                "program",
-            ];
-            let build = build.map(|s| s as &str);
-            assert_eq!(exported(&export.c().expect("code"), &folder.join("c"), &build), rows);
+            let mut build = compiler.command();
+            build.args(["-O1", "-ffp-contract=off", "circuit.c", "circuit_main.c", "-lm"]);
+            build.args(["-o", "program"]);
+            assert_eq!(exported(&export.c().expect("code"), &folder.join("c"), build), rows);
         } else {
             eprintln!("skipped: no C compiler is installed");
         }
         // The compiler that has built this test.
         let rustc = std::env::var("RUSTC").unwrap_or_else(|_| "rustc".to_owned());
-        let build = [&rustc, "--edition", "2021", "-Copt-level=1", "main.rs", "-o", "program"];
+        let mut build = Command::new(rustc);
+        build.args(["--edition", "2021", "-Copt-level=1", "main.rs", "-o", "program"]);
         let rust = export.rust().expect("code");
-        assert_eq!(exported(&rust, &folder.join("rust"), &build.map(|s| s as &str)), rows);
+        assert_eq!(exported(&rust, &folder.join("rust"), build), rows);
     }
 }

@@ -487,7 +487,9 @@ impl<'m> Ensemble<'m> {
         let Ok(look) = Look::new(&first, &self.wanted) else { return };
         let code = match LaneSource::of(first, &plans, registry, lanes, look.metrics.slots()) {
             Ok(source) => match choice::pays_from(&source, steps) {
-                Some(least) if anyway || asked >= least => source.compile().ok(),
+                Some(least) if anyway || asked >= least => {
+                    source.compile(&mut || !self.is_stopped()).ok()
+                }
                 // More runs will make it pay later.
                 Some(least) => {
                     let _ = self.pays_from.set(least);

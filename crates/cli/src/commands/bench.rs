@@ -1,6 +1,6 @@
 //! `fluxline bench`: how fast a circuit runs.
 
-use super::Console;
+use super::{Console, INTERRUPTED, listen};
 use crate::args::{Bench, WhenFused};
 use crate::display;
 use crate::session::{Engine, Recording, Session};
@@ -13,6 +13,7 @@ use fluxline_formats::Override;
 use fluxline_fused::choice::for_run;
 use serde_json::json;
 use std::collections::HashMap;
+use std::sync::atomic::Ordering;
 use std::time::Instant;
 
 /// Types that are listed.
@@ -109,10 +110,15 @@ fn measure(session: &Session, args: &Bench, startup: f64) -> Result<Measured, Di
         let first = found.iter().next().map_or("nothing to record", |d| d.message()).to_owned();
         Diagnostic::error(Code::RecordMatchesNothing, first)
     })?;
+    listen();
+    let mut is_wanted = || !INTERRUPTED.load(Ordering::Relaxed);
     let begin = Instant::now();
     let made = match args.fused {
         WhenFused::Off => None,
-        _ => Some(for_run(plan, &session.registry, &plan.initial, &chosen.variables, steps, true)),
+        _ => {
+            let (start, shown) = (&plan.initial, &chosen.variables);
+            Some(for_run(plan, &session.registry, start, shown, steps, true, &mut is_wanted))
+        }
     };
     let made_in = begin.elapsed().as_secs_f64();
     let (mut code, no_own_code) = match made {
@@ -131,6 +137,9 @@ fn measure(session: &Session, args: &Bench, startup: f64) -> Result<Measured, Di
         let begin = Instant::now();
         let outcome = stepper(&mut state, &mut recorder);
         let seconds = begin.elapsed().as_secs_f64();
+        if matches!(outcome.ended, Ended::Interrupted { .. }) {
+            return Err(Diagnostic::error(Code::Interrupted, "interrupted"));
+        }
         if outcome.ended != Ended::Done {
             let message = "the run does not reach its end, so that nothing can be measured";
             return Err(Diagnostic::error(Code::Interrupted, message)
@@ -142,11 +151,11 @@ fn measure(session: &Session, args: &Bench, startup: f64) -> Result<Measured, Di
     let (mut seconds, mut with_code) = (Vec::new(), Vec::new());
     for _ in 0..args.repeat {
         seconds.push(once(&mut |state, recorder| {
-            run::run(plan, state, steps, recorder, true, |_| true)
+            run::run(plan, state, steps, recorder, true, |_| is_wanted())
         })?);
         if let Some(code) = &mut code {
             with_code.push(once(&mut |state, recorder| {
-                run::run_by(code, plan, state, steps, recorder, true, |_| true)
+                run::run_by(code, plan, state, steps, recorder, true, |_| is_wanted())
             })?);
         }
     }

@@ -25,7 +25,6 @@ mod study;
 mod sweep;
 mod validate;
 
-#[cfg(feature = "mpi")]
 pub(crate) use run::{INTERRUPTED, listen};
 
 use crate::args::{Cli, Color, Command};

@@ -294,6 +294,10 @@ fn simulate(console: &Console, args: &Run, session: &Session, prepared: Prepared
     let mut follower = Follower::new(session, args);
     let mut completed = session.run(chosen, from, sinks, &mut follower);
     follower.finish();
+    if let Some(warning) = &completed.no_own_code {
+        console.report(&warning.clone().into(), &session.sources);
+        console.tell("\n");
+    }
 
     let mut problems = Diagnostics::new();
     let files = write_all(session, &mut completed, args, outputs, &mut problems);

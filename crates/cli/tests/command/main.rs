@@ -6,6 +6,7 @@ mod compare_solvers;
 mod failures;
 mod hopsan;
 mod measuring;
+mod own_code;
 mod parallel;
 mod partition;
 mod plots;
