@@ -18,9 +18,62 @@ use std::fmt::Write;
 /// Paths that are written out in each unit; beyond, both sides are computed and chosen from.
 const PATHS: usize = 24;
 
+/// Functions that a processor has instructions for: written out where the compiler is told to call
+/// functions as they are, which gives the same bits.
+const FUNCTIONS: &str = "\
+#ifdef __GNUC__
+#define ROOT(x) __builtin_sqrt(x)
+#define SIZE(x) __builtin_fabs(x)
+#define WHOLE(x) __builtin_floor(x)
+#else
+#define ROOT(x) sqrt(x)
+#define SIZE(x) fabs(x)
+#define WHOLE(x) floor(x)
+#endif
+";
+
+/// Any compiler's C, of that for the compiler of the machine.
+fn plain(text: &str) -> String {
+    [
+        ("__builtin_nan(\"\")", "NAN"),
+        ("__builtin_inf()", "INFINITY"),
+        ("__builtin_sqrt(", "ROOT("),
+        ("__builtin_fabs(", "SIZE("),
+        ("__builtin_floor(", "WHOLE("),
+    ]
+    .iter()
+    .fold(text.to_owned(), |text, (from, to)| text.replace(from, to))
+}
+
+/// Prints a number as results are written.
+const SHORTEST: &str = "\
+// The shortest digits that read back as the same number; minus zero is zero.
+static void print(double x) {
+    char digits[40];
+    int places = 0;
+    x += 0.0;
+    if (x - x != 0.0) {
+        printf(\"%g\", x);
+        return;
+    }
+    snprintf(digits, sizeof digits, \"%.14e\", x);
+    if (strtod(digits, NULL) != x) places = 15;
+    for (; places < 17; places++) {
+        snprintf(digits, sizeof digits, \"%.*e\", places, x);
+        if (strtod(digits, NULL) == x) break;
+    }
+    const char *const e = strchr(digits, 'e');
+    const int exponent = atoi(e + 1);
+    if (-5 <= exponent && exponent < 16)
+        printf(\"%.*f\", places > exponent ? places - exponent : 0, x);
+    else
+        printf(\"%.*se%d\", (int)(e - digits), digits, exponent);
+}
+";
+
 /// A circuit to be written.
 pub struct Export<'a> {
-    /// An identifier: what files, types and functions are named after.
+    /// An [`identifier`]: what files, types and functions are named after.
     pub name: &'a str,
     /// The file that the circuit comes from.
     pub origin: &'a str,
@@ -50,7 +103,21 @@ struct Named {
     sign: f64,
 }
 
-/// A name for files and types: letters, digits and underscores.
+/// What Rust has names for that a module cannot have, or that it would hide: words of the language, types
+/// and crates that every file sees, and the program's own file. C needs no such list, since all its names
+/// are longer than the circuit's.
+const TAKEN: &[&str] = &[
+    "abstract", "alloc", "as", "async", "await", "become", "bool", "box", "break", "char", "const",
+    "continue", "core", "crate", "do", "dyn", "else", "enum", "extern", "f32", "f64", "false",
+    "final", "fn", "for", "gen", "i128", "i16", "i32", "i64", "i8", "if", "impl", "in", "isize",
+    "let", "loop", "macro", "main", "match", "mod", "move", "mut", "override", "priv", "pub",
+    "ref", "return", "self", "static", "std", "str", "struct", "super", "trait", "true", "try",
+    "type", "typeof", "u128", "u16", "u32", "u64", "u8", "union", "unsafe", "unsized", "use",
+    "usize", "virtual", "where", "while", "yield",
+];
+
+/// A name for files, modules and functions: letters, digits and underscores. What a language has taken
+/// gets an ending.
 pub fn identifier(name: &str) -> String {
     let mut out: String = name
         .chars()
@@ -58,6 +125,9 @@ pub fn identifier(name: &str) -> String {
         .collect();
     if !out.starts_with(|c: char| c.is_ascii_alphabetic()) {
         out.insert_str(0, "circuit_");
+    }
+    if TAKEN.contains(&out.as_str()) {
+        out.push_str("_circuit");
     }
     out
 }
@@ -86,9 +156,11 @@ impl Export<'_> {
             Part::Figure(_) => None,
         };
         let text = text::write(&program, &Style::of(language, &comment, &program));
-        let mut samples = vec![0];
-        while samples.last().is_some_and(|&last| last < self.steps) {
-            samples.push(self.sampling.next(samples[samples.len() - 1] + 1, self.steps));
+        let mut samples = vec![self.sampling.next(0, self.steps)];
+        while let Some(&last) = samples.last()
+            && last < self.steps
+        {
+            samples.push(self.sampling.next(last + 1, self.steps));
         }
         let bonds = self
             .start
@@ -152,13 +224,17 @@ impl Export<'_> {
         let kept = text.kept.max(1);
         let header = format!(
             "{about}//
-// {name} model;
+// {name}_model model;
 // {name}_start(&model);
 // {name}_set(&model, 0, 1.5);          // an input that nothing drives, by its place in {name}_inputs
 // {name}_steps(&model, 1000);
 // double x = {name}_get(&model, 0);    // an output, by its place in {name}_outputs
-#ifndef {upper}_H
-#define {upper}_H
+#ifndef FLUXLINE_{upper}_H
+#define FLUXLINE_{upper}_H
+
+#ifdef __cplusplus
+extern \"C\" {{
+#endif
 
 // Everything that changes, and what follows from inputs alone (K).
 typedef struct {{
@@ -167,7 +243,7 @@ typedef struct {{
     unsigned long long step;
     // Steps in which equations did not converge, and requests to stop.
     unsigned long long unconverged, stopped;
-}} {name};
+}} {name}_model;
 
 typedef struct {{
     const char *name, *unit;
@@ -178,14 +254,17 @@ typedef struct {{
 extern const {name}_variable {name}_inputs[], {name}_outputs[];
 
 // Puts the start values in place.
-void {name}_start({name} *model);
+void {name}_start({name}_model *model);
 // Takes so many steps.
-void {name}_steps({name} *model, unsigned long long steps);
+void {name}_steps({name}_model *model, unsigned long long steps);
 // Sets an input; returns 0, or -1 when there is no such input.
-int {name}_set({name} *model, unsigned input, double value);
+int {name}_set({name}_model *model, unsigned input, double value);
 // An output, or a NaN when there is no such output.
-double {name}_get(const {name} *model, unsigned output);
+double {name}_get(const {name}_model *model, unsigned output);
 
+#ifdef __cplusplus
+}}
+#endif
 #endif
 ",
             size(layout.bonds),
@@ -198,13 +277,13 @@ double {name}_get(const {name} *model, unsigned output);
         let mut source = format!(
             "{about}// Compile with -ffp-contract=off for the bits of Fluxline, and with -fno-builtin: for AVX-512, GCC 12\n\
              // copies tables of constants wrongly.\n\
-             #include \"{name}.h\"\n#include <math.h>\n#include <string.h>\n\n{IN_ANY_C}\n"
+             #include \"{name}.h\"\n#include <math.h>\n#include <string.h>\n\n{FUNCTIONS}{IN_ANY_C}\n"
         );
         for (array, values) in ['B', 'S', 'X', 'V'].into_iter().zip(&start) {
             let _ = writeln!(
                 source,
                 "static const double start_{array}[] = {{{}}};",
-                list_or(values, "0.0", |&x| literal(Language::C, x))
+                list_or(values, "0.0", |&x| plain(&literal(Language::C, x)))
             );
         }
         for (kind, all) in [("inputs", &inputs), ("outputs", &outputs)] {
@@ -220,13 +299,13 @@ double {name}_get(const {name} *model, unsigned output);
             "static const unsigned input_places[] = {{{}}};
 static const struct {{ char array; unsigned place; double sign; }} output_places[] = {{{}}};
 
-static void prepare({name} *model) {{
+static void prepare({name}_model *model) {{
     const double *B = model->B, *S = model->S, *X = model->X, *V = model->V;
     double *K = model->K;
     (void)B, (void)S, (void)X, (void)V, (void)K;
 {}}}
 
-void {name}_start({name} *model) {{
+void {name}_start({name}_model *model) {{
     memset(model, 0, sizeof *model);
     memcpy(model->B, start_B, sizeof start_B);
     memcpy(model->S, start_S, sizeof start_S);
@@ -237,14 +316,14 @@ void {name}_start({name} *model) {{
     prepare(model);
 }}
 
-int {name}_set({name} *model, unsigned input, double value) {{
+int {name}_set({name}_model *model, unsigned input, double value) {{
     if (input >= {}) return -1;
     model->S[input_places[input]] = value;
     prepare(model);
     return 0;
 }}
 
-double {name}_get(const {name} *model, unsigned output) {{
+double {name}_get(const {name}_model *model, unsigned output) {{
     if (output >= {}) return NAN;
     const unsigned at = output_places[output].place;
     switch (output_places[output].array) {{
@@ -257,10 +336,10 @@ double {name}_get(const {name} *model, unsigned output) {{
 #define unconverged(faults, component, tick, lanes) ((faults)->unconverged++)
 #define stop(faults, component, tick, lanes) ((faults)->stopped++)
 
-void {name}_steps({name} *model, unsigned long long steps) {{
+void {name}_steps({name}_model *model, unsigned long long steps) {{
     double *const B = model->B, *const S = model->S, *const X = model->X;
     const double *const V = model->V, *const K = model->K;
-    {name} *const faults = model;
+    {name}_model *const faults = model;
     (void)B, (void)S, (void)X, (void)V, (void)K, (void)faults;
     for (unsigned long long left = steps; left > 0; left--) {{
         const unsigned long long step = model->step, tick = step + {} + 1;
@@ -278,32 +357,38 @@ void {name}_steps({name} *model, unsigned long long steps) {{
                 v.at,
                 v.sign
             )),
-            text.prepare,
+            plain(&text.prepare),
             literal(Language::C, self.start.time),
             self.start.step,
             inputs.len(),
             outputs.len(),
             self.start.rest_steps,
-            text.step,
+            plain(&text.step),
         );
         let main = format!(
             "{about}// Runs the circuit and prints its outputs as CSV:
 //   cc -O2 -ffp-contract=off -fno-builtin {name}.c {name}_main.c -lm -o {name} && ./{name} > {name}.csv
 #include \"{name}.h\"
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 static const unsigned long long samples[] = {{{}}};
 
+{SHORTEST}
 int main(void) {{
-    static {name} model;
+    static {name}_model model;
     {name}_start(&model);
     printf(\"time\");
     for (unsigned i = 0; i < {upper}_OUTPUTS; i++) printf(\",%s\", {name}_outputs[i].name);
     printf(\"\\n\");
     for (unsigned row = 0; row < sizeof samples / sizeof samples[0]; row++) {{
         {name}_steps(&model, samples[row] - model.step);
-        printf(\"%.17g\", {start:?} + (double)model.step * {dt:?});
-        for (unsigned i = 0; i < {upper}_OUTPUTS; i++) printf(\",%.17g\", {name}_get(&model, i));
+        print({start:?} + (double)model.step * {dt:?});
+        for (unsigned i = 0; i < {upper}_OUTPUTS; i++) {{
+            printf(\",\");
+            print({name}_get(&model, i));
+        }}
         printf(\"\\n\");
     }}
     return model.unconverged + model.stopped > 0;
@@ -472,17 +557,26 @@ mod {name};
 
 const SAMPLES: &[u64] = &[{}];
 
+// The shortest digits that read back as the same number; minus zero is zero.
+fn digits(x: f64) -> String {{
+    let x = x + 0.0;
+    match x == 0.0 || (1e-5..1e16).contains(&x.abs()) {{
+        true => format!(\"{{x}}\"),
+        false => format!(\"{{x:e}}\"),
+    }}
+}}
+
 fn main() {{
     let mut model = {name}::Model::new();
-    let names: Vec<&str> = {name}::OUTPUTS.iter().map(|one| one.name).collect();
-    println!(\"time,{{}}\", names.join(\",\"));
+    let names: String = {name}::OUTPUTS.iter().map(|one| format!(\",{{}}\", one.name)).collect();
+    println!(\"time{{names}}\");
     for &sample in SAMPLES {{
         model.steps(sample - model.step);
-        let time = {start:?} + model.step as f64 * {dt:?};
-        let row: Vec<String> = (0..names.len())
-            .map(|i| model.get(i).unwrap_or(f64::NAN).to_string())
+        let time = digits({start:?} + model.step as f64 * {dt:?});
+        let row: String = (0..{name}::OUTPUTS.len())
+            .map(|i| format!(\",{{}}\", digits(model.get(i).unwrap_or(f64::NAN))))
             .collect();
-        println!(\"{{time}},{{}}\", row.join(\",\"));
+        println!(\"{{time}}{{row}}\");
     }}
     if model.unconverged + model.stopped > 0 {{
         std::process::exit(1);

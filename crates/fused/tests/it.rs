@@ -6,17 +6,20 @@ use fluxline_core::engine;
 use fluxline_core::lanes::{Width, Widths, are_alike, extract, pack_states};
 use fluxline_core::monitor::Tally;
 use fluxline_core::plan::Plan;
-use fluxline_core::recorder::{Recorder, Sampling, choose};
+use fluxline_core::recorder::{Recorder, Sampling, Sink, choose};
 use fluxline_core::run::{ByEngine, Stepper, run_by};
 use fluxline_core::state::State;
+use fluxline_formats::results::{CsvWriter, OutputFile};
 use fluxline_fused::alike::AlikeSource;
 use fluxline_fused::compiler;
-use fluxline_fused::export::Export;
+use fluxline_fused::export::{Export, identifier};
 use fluxline_fused::lanes::LaneSource;
 use fluxline_fused::run::Source;
 use fluxline_hmf::convert::import;
+use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::rc::Rc;
 use std::time::Instant;
 
 fn registry() -> Registry {
@@ -435,60 +438,199 @@ fn models_of_hopsan_unit_by_unit_give_the_bits_of_the_engine() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// Exports a circuit, builds it with a compiler and runs it: its rows as bits.
-fn exported(files: &[(String, String)], folder: &Path, mut build: Command) -> Vec<Vec<u64>> {
+/// Writes an export to a folder.
+fn write(files: &[(String, String)], folder: &Path) {
     std::fs::create_dir_all(folder).expect("a folder for tests");
     for (name, text) in files {
         std::fs::write(folder.join(name), text).expect("a file for tests");
     }
-    let built = build.current_dir(folder).output().expect("the compiler");
+}
+
+fn build(mut compiler: Command, folder: &Path) {
+    let built = compiler.current_dir(folder).output().expect("the compiler");
     assert!(built.status.success(), "{}", String::from_utf8_lossy(&built.stderr));
-    let ran = Command::new(folder.join("program")).output().expect("the program");
+}
+
+/// Builds an export in C; `None` where there is no compiler.
+fn in_c(export: &Export, folder: &Path) -> Option<PathBuf> {
+    let Some(compiler) = compiler::find() else {
+        eprintln!("skipped: no C compiler is installed");
+        return None;
+    };
+    write(&export.c().expect("code"), folder);
+    let mut command = compiler.command();
+    command.args(["-std=c99", "-O1", "-ffp-contract=off", "-o", "program"]);
+    command.args([format!("{}.c", export.name), format!("{}_main.c", export.name)]).arg("-lm");
+    build(command, folder);
+    Some(folder.join("program"))
+}
+
+/// The compiler that has built this test.
+fn rustc() -> Command {
+    let mut rustc = Command::new(std::env::var("RUSTC").unwrap_or_else(|_| "rustc".to_owned()));
+    rustc.args(["--edition", "2021", "main.rs"]);
+    rustc
+}
+
+fn in_rust(export: &Export, folder: &Path) -> PathBuf {
+    write(&export.rust().expect("code"), folder);
+    let mut command = rustc();
+    command.args(["-Copt-level=1", "-o", "program"]);
+    build(command, folder);
+    folder.join("program")
+}
+
+/// What a program prints.
+fn printed(program: &Path) -> String {
+    let ran = Command::new(program).output().expect("the program");
     assert!(ran.status.success());
-    let text = String::from_utf8(ran.stdout).expect("text");
-    let number = |cell: &str| cell.parse::<f64>().expect("a number").to_bits();
-    text.lines().skip(1).map(|line| line.split(',').map(number).collect()).collect()
+    String::from_utf8(ran.stdout).expect("text")
+}
+
+/// What a run of the engine writes to a CSV file.
+fn csv_of(plan: &Plan, sampling: Sampling, steps: u64, folder: &Path) -> String {
+    let (variables, _) = choose(plan, &[]);
+    std::fs::create_dir_all(folder).expect("a folder for tests");
+    let path = folder.join("run.csv");
+    let file = OutputFile::create(&path).expect("a file for tests");
+    let names = variables.iter().map(|variable| variable.name.as_str());
+    let writer = CsvWriter::new(file, names).expect("a header");
+    let held = Rc::new(RefCell::new(writer));
+    struct Held(Rc<RefCell<CsvWriter>>);
+    impl Sink for Held {
+        fn row(&mut self, row: &[f64]) -> std::io::Result<()> {
+            self.0.borrow_mut().row(row)
+        }
+    }
+    let mut recorder =
+        Recorder::new(variables.clone(), sampling, steps).with_sink(Box::new(Held(held.clone())));
+    let mut state = plan.initial.clone();
+    run_by(&mut ByEngine, plan, &mut state, steps, &mut recorder, true, |_| true);
+    drop(recorder);
+    let writer = Rc::into_inner(held).expect("the recorder is gone").into_inner();
+    writer.finish().expect("rows");
+    std::fs::read_to_string(path).expect("rows")
+}
+
+/// The first line in which texts differ.
+fn same_lines(one: &str, other: &str) {
+    for (at, (one, other)) in one.lines().zip(other.lines()).enumerate() {
+        assert_eq!(one, other, "line {}", at + 1);
+    }
+    assert_eq!(one.lines().count(), other.lines().count());
 }
 
 #[test]
-fn exported_c_and_rust_give_the_rows_of_a_run() {
+fn exported_programs_print_the_file_of_a_run() {
     let registry = registry();
     let examples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples");
-    for (name, most) in [("hopsan/position_servo.hmf", 6000), ("relief_line.toml", 2000)] {
-        let circuit = load(&examples.join(name), &registry).expect("an example");
+    let even = Sampling::Even(100);
+    // As models that log from a later time on than they begin with.
+    let later = Sampling::EvenFrom { samples: 37, first: 500 };
+    for (name, most, sampling) in [
+        ("hopsan/position_servo.hmf", 6000, even),
+        ("relief_line.toml", 2000, even),
+        ("relief_line.toml", 2000, later),
+        ("mass_spring.toml", 2000, later),
+        ("mass_spring.toml", 2000, Sampling::Every(7)),
+        ("mass_spring.toml", 10, Sampling::EvenFrom { samples: 5, first: 20 }),
+    ] {
+        let mut circuit = load(&examples.join(name), &registry).expect("an example");
+        if sampling == later {
+            let before = 500.0 * circuit.run.step;
+            (circuit.run.start, circuit.run.stop) =
+                (circuit.run.start - before, circuit.run.stop - before);
+        }
         let plan = Plan::of(&circuit, &registry).plan.expect("sound");
         let steps = circuit.run.steps(circuit.run.step).min(most);
-        let (variables, _) = choose(&plan, &[]);
-        let sampling = Sampling::Even(100);
-        let mut recorder = Recorder::new(variables.clone(), sampling, steps);
-        let mut state = plan.initial.clone();
-        run_by(&mut ByEngine, &plan, &mut state, steps, &mut recorder, true, |_| true);
-        let rows: Vec<Vec<u64>> =
-            recorder.rows().map(|row| row.iter().map(|x| x.to_bits()).collect()).collect();
         let export = Export {
             name: "circuit",
             origin: name,
             plan: &plan,
             registry: &registry,
             start: &plan.initial,
-            outputs: &variables,
+            outputs: &choose(&plan, &[]).0,
             sampling,
             steps,
         };
-        let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name.replace(['/', '.'], "_"));
-        if let Some(compiler) = compiler::find() {
-            let mut build = compiler.command();
-            build.args(["-O1", "-ffp-contract=off", "circuit.c", "circuit_main.c", "-lm"]);
-            build.args(["-o", "program"]);
-            assert_eq!(exported(&export.c().expect("code"), &folder.join("c"), build), rows);
-        } else {
-            eprintln!("skipped: no C compiler is installed");
+        let kind = format!("{name}-{sampling:?}").replace(|c: char| !c.is_alphanumeric(), "_");
+        let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(kind);
+        let rows = csv_of(&plan, sampling, steps, &folder);
+        assert_eq!(rows.lines().count() as u64, sampling.rows(steps) + 1);
+        if let Some(program) = in_c(&export, &folder.join("c")) {
+            same_lines(&printed(&program), &rows);
         }
-        // The compiler that has built this test.
-        let rustc = std::env::var("RUSTC").unwrap_or_else(|_| "rustc".to_owned());
-        let mut build = Command::new(rustc);
-        build.args(["--edition", "2021", "-Copt-level=1", "main.rs", "-o", "program"]);
-        let rust = export.rust().expect("code");
-        assert_eq!(exported(&rust, &folder.join("rust"), build), rows);
+        same_lines(&printed(&in_rust(&export, &folder.join("rust"))), &rows);
+    }
+}
+
+#[test]
+fn exported_code_compiles_whatever_the_circuit_is_called() {
+    let registry = registry();
+    let example = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/mass_spring.toml");
+    let circuit = load(&example, &registry).expect("an example");
+    let plan = Plan::of(&circuit, &registry).plan.expect("sound");
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("names");
+    for name in [
+        "main",
+        "model",
+        "Model",
+        "steps",
+        "int",
+        "for",
+        "struct",
+        "static",
+        "double",
+        "sqrt",
+        "exp",
+        "self",
+        "crate",
+        "std",
+        "f64",
+        "u64",
+        "str",
+        "math",
+        "stdio",
+        "print",
+        "samples",
+        "template",
+        "3 valves (new)",
+        "",
+    ] {
+        let name = identifier(name);
+        let export = Export {
+            name: &name,
+            origin: "mass_spring.toml",
+            plan: &plan,
+            registry: &registry,
+            start: &plan.initial,
+            outputs: &choose(&plan, &[]).0,
+            sampling: Sampling::Even(3),
+            steps: 10,
+        };
+        let (c, rust) = (folder.join(format!("{name}_c")), folder.join(format!("{name}_rust")));
+        eprintln!("{name}");
+        if in_c(&export, &c).is_some() {
+            // The header is for C++ as well, where there is a compiler for it.
+            let header = format!("{name}.h");
+            let built = Command::new("c++")
+                .args(["-fsyntax-only", "-Wall", "-Werror", "-x", "c++", "-include", &header])
+                .arg("/dev/null")
+                .current_dir(&c)
+                .output();
+            match built {
+                Ok(built) => {
+                    assert!(built.status.success(), "{}", String::from_utf8_lossy(&built.stderr));
+                }
+                Err(_) => eprintln!("skipped: no C++ compiler is installed"),
+            }
+        }
+        let files = export.rust().expect("code");
+        assert_eq!(files.len(), 2);
+        assert_ne!(files[0].0, files[1].0);
+        write(&files, &rust);
+        let mut command = rustc();
+        command.args(["--emit=metadata", "-o", "program.rmeta"]);
+        build(command, &rust);
     }
 }
