@@ -10,7 +10,8 @@ use fluxline_core::run::{self, Ended, Outcome};
 use fluxline_core::state::State;
 use fluxline_diagnostics::{Code, Diagnostic};
 use fluxline_formats::Override;
-use fluxline_fused::choice::for_run;
+use fluxline_fused::choice::{WhyNot, for_run};
+use fluxline_fused::compiler::NotCompiled;
 use serde_json::json;
 use std::collections::HashMap;
 use std::sync::atomic::Ordering;
@@ -103,6 +104,10 @@ pub(super) fn run(console: &Console, args: &Bench) -> u8 {
     }
 }
 
+fn interrupted() -> Diagnostic {
+    Diagnostic::error(Code::Interrupted, "interrupted")
+}
+
 fn measure(session: &Session, args: &Bench, startup: f64) -> Result<Measured, Diagnostic> {
     let plan = session.plan();
     let steps = session.steps();
@@ -124,6 +129,7 @@ fn measure(session: &Session, args: &Bench, startup: f64) -> Result<Measured, Di
     let (mut code, no_own_code) = match made {
         None => (None, None),
         Some(Ok(code)) => (Some(code), None),
+        Some(Err(WhyNot::NotCompiled(NotCompiled::Interrupted))) => return Err(interrupted()),
         Some(Err(why)) if args.fused == WhenFused::Auto => (None, Some(why.to_string())),
         Some(Err(why)) => {
             let message = format!("the circuit has no code of its own: {why}");
@@ -138,7 +144,7 @@ fn measure(session: &Session, args: &Bench, startup: f64) -> Result<Measured, Di
         let outcome = stepper(&mut state, &mut recorder);
         let seconds = begin.elapsed().as_secs_f64();
         if matches!(outcome.ended, Ended::Interrupted { .. }) {
-            return Err(Diagnostic::error(Code::Interrupted, "interrupted"));
+            return Err(interrupted());
         }
         if outcome.ended != Ended::Done {
             let message = "the run does not reach its end, so that nothing can be measured";

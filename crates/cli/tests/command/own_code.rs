@@ -2,7 +2,6 @@
 #![cfg(unix)]
 
 use crate::bench::{Bench, PUMP, Said};
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
@@ -74,8 +73,11 @@ fn own_code_that_is_asked_for_and_cannot_be_had_is_told() {
 /// A compiler that does not come to an end.
 fn hanging(bench: &Bench) -> PathBuf {
     let script = bench.path("hangs");
-    std::fs::write(&script, "#!/bin/sh\necho $$ > begun\nsleep 600\n").unwrap();
-    std::fs::set_permissions(&script, std::fs::Permissions::from_mode(0o755)).unwrap();
+    // By another process: no child of this one then holds the file open while it is run.
+    let text = "printf '#!/bin/sh\\necho $$ > begun\\nsleep 600\\n' > hangs && chmod 755 hangs";
+    let folder = script.parent().unwrap();
+    let written = Command::new("sh").args(["-c", text]).current_dir(folder).status().unwrap();
+    assert!(written.success());
     script
 }
 
