@@ -364,7 +364,7 @@ mod tests {
         for wrote in ["echo garbage > \"$out\"", ": > \"$out\"", "true"] {
             let why = by(&script(&folder, wrote), Some(&cache)).unwrap_err();
             assert!(matches!(why, NotCompiled::NotOpened(_)), "{why}");
-            assert_eq!(entries(&folder.join("fused")), [PathBuf::new(); 0]);
+            assert_eq!(entries(&folder.join("fused")), Vec::<PathBuf>::new());
         }
         let why = by(&script(&folder, "echo 'error: no' >&2; exit 1"), Some(&cache)).unwrap_err();
         assert_eq!(why.to_string(), "the C compiler refused the code: error: no");
@@ -412,7 +412,7 @@ mod tests {
         assert!(matches!(why, NotCompiled::Interrupted), "{why}");
         assert!(is_so_soon(&is_child_gone));
         assert!(begin.elapsed() < LIMIT);
-        assert_eq!(entries(&folder.join("fused")), [PathBuf::new(); 0]);
+        assert_eq!(entries(&folder.join("fused")), Vec::<PathBuf>::new());
         fs::remove_dir_all(&folder).unwrap();
     }
 
