@@ -775,7 +775,7 @@ impl<'m> Ensemble<'m> {
         for (lane, &at) in members.iter().enumerate() {
             let one = &built[at];
             results[one.number] = if failed >> lane & 1 == 1 {
-                self.reason(one).map(Err)
+                self.judge(one)
             } else {
                 Some(
                     Ok(observer.results(&one.look.metrics, one.plan.step, |x: Lanes<N>| x.0[lane])),
@@ -797,10 +797,28 @@ impl<'m> Ensemble<'m> {
             }
             one.state = Some(state);
         }
+        let is_wrong = |state: &State<f64>| {
+            unsound(state) != 0
+                || state.faults.stop_requested > 0
+                || (state.faults.unconverged > 0 && one.plan.convention == Convention::Fluxline)
+        };
+        let mut has_failed = false;
+        let found = self.observe(one, |state| {
+            has_failed = is_wrong(state);
+            !has_failed
+        });
+        if has_failed { self.judge(one) } else { found.map(Ok) }
+    }
+
+    /// Runs a variant by itself to the end, or as long as `go_on` says; `None` when it was ended before.
+    fn observe(
+        &self,
+        one: &Built,
+        mut go_on: impl FnMut(&State<f64>) -> bool,
+    ) -> Option<Evaluation> {
         let mut state = one.state.as_ref().unwrap_or(&one.plan.initial).clone();
         let mut observer = Observer::<f64>::new(&one.look, &self.wanted, one.steps);
         let mut tally = Tally::new(&one.plan, &mut state, false);
-        let mut has_failed = false;
         let is_whole = march(
             &one.plan,
             &mut state,
@@ -812,24 +830,14 @@ impl<'m> Ensemble<'m> {
                     engine::step(&one.plan, state, &mut tally, false);
                 });
             },
-            |state| {
-                has_failed = unsound(state) != 0
-                    || state.faults.stop_requested > 0
-                    || (state.faults.unconverged > 0
-                        && one.plan.convention == Convention::Fluxline);
-                !has_failed && !self.is_stopped()
-            },
+            |state| go_on(state) && !self.is_stopped(),
         );
-        match (has_failed, is_whole) {
-            (true, _) => self.reason(one).map(Err),
-            (false, false) => None,
-            (false, true) => Some(Ok(observer.results(&one.look.metrics, one.plan.step, |x| x))),
-        }
+        is_whole.then(|| observer.results(&one.look.metrics, one.plan.step, |x| x))
     }
 
     /// Runs a variant that went wrong once more, as any single run, to tell what happened; `None`
-    /// when interrupted.
-    fn reason(&self, one: &Built) -> Option<Reason> {
+    /// when interrupted. What a single run makes nothing of is no failure, and its results count.
+    fn judge(&self, one: &Built) -> Option<Outcome> {
         let mut state = one.state.as_ref().unwrap_or(&one.plan.initial).clone();
         let mut recorder = Recorder::new(Vec::new(), Sampling::Even(2), one.steps);
         let outcome = run::run(&one.plan, &mut state, one.steps, &mut recorder, false, |_| {
@@ -845,15 +853,18 @@ impl<'m> Ensemble<'m> {
                 ReasonKind::NotConverged,
                 format!("the equations of `{component}` have no solution at t = {:.6}", time(at)),
             ),
+            Ended::Failed(failure) => (
+                ReasonKind::NotConverged,
+                format!("{}: {} at t = {:.6}", failure.solver, failure.what, time(failure.time)),
+            ),
             Ended::Stopped { component, time: at } => (
                 ReasonKind::Stopped,
                 format!("`{component}` stopped the run at t = {:.6}", time(at)),
             ),
-            Ended::Done | Ended::Failed(_) | Ended::Interrupted { .. } | Ended::SinkFailed => {
-                return None;
-            }
+            Ended::Interrupted { .. } => return None,
+            Ended::Done | Ended::SinkFailed => return self.observe(one, |_| true).map(Ok),
         };
-        Some(Reason { kind, message })
+        Some(Err(Reason { kind, message }))
     }
 }
 

@@ -2,6 +2,9 @@
 //! how they are run.
 
 use fluxline_core::circuit::{Circuit, Registry};
+use fluxline_core::component;
+use fluxline_core::component::{ComponentType, Environment, NoConstants, Physics, Refusal, Step};
+use fluxline_core::number::Num;
 use fluxline_formats::{Override, load_text};
 use fluxline_study::ensemble::{
     Effort, Ensemble, Evaluation, Model, Outcome, Parameter, ReasonKind, Refused, Variant, Wanted,
@@ -19,7 +22,10 @@ struct Text {
 
 impl Text {
     fn new(text: &'static str) -> Self {
-        Self { registry: fluxline_library::registry(), text, loads: AtomicUsize::new(0) }
+        Self::of(fluxline_library::registry(), text)
+    }
+    fn of(registry: Registry, text: &'static str) -> Self {
+        Self { registry, text, loads: AtomicUsize::new(0) }
     }
 }
 
@@ -361,6 +367,58 @@ fn variants_that_diverge_or_are_refused_do_not_disturb_the_others() {
             }
             (_, Ok(_)) => {}
             _ => panic!("{i}: {outcome:?}"),
+        }
+    }
+}
+
+/// A root that is spared where it is nought: alone, one of a negative number is spared, too, while in
+/// lanes it is taken when another lane needs its own.
+#[component("test.spared_root", s)]
+pub struct SparedRoot {
+    /// x — number [any]
+    #[input(default = 1)]
+    pub number: f64,
+    /// y — its root [any]
+    #[output]
+    out: Output,
+}
+
+impl Physics for SparedRoot {
+    fn prepare(&self, _: &Environment) -> Result<NoConstants<f64>, Refusal> {
+        Ok(NoConstants::new())
+    }
+    fn start<T: Num>(k: &NoConstants<T>, io: &mut Step<'_, T>) {
+        Self::step(k, io);
+    }
+    fn step<T: Num>(_: &NoConstants<T>, io: &mut Step<'_, T>) {
+        let x = io.input(Self::NUMBER);
+        let root = T::where_any(x.gt(T::zero()), || x.sqrt(), T::zero);
+        io.set_output(Self::OUT, root);
+    }
+}
+
+const ROOT: &str = r#"
+[run]
+stop = "1 s"
+step = "1 ms"
+[components.root]
+type = "test.spared_root"
+"#;
+
+/// Results of a variant are those of its single run, also where only its lane finds something wrong.
+#[test]
+fn a_variant_that_is_sound_by_itself_counts_whatever_its_lane_finds() {
+    let registry = Registry::new([ComponentType::of::<SparedRoot>()]);
+    let model = Text::of(registry, ROOT);
+    let variants: Vec<Variant> =
+        (0..24).map(|i| vec![if i % 5 == 2 { -182.0 } else { f64::from(i + 1) }]).collect();
+    let mut ensemble = ensemble(&model, &[("root.number", "")], &["final(root.out)"], &variants);
+    for lanes in [1, 4, 8] {
+        ensemble.effort = Effort { threads: 2, lanes };
+        for (outcome, variant) in ensemble.evaluate(&variants).iter().zip(&variants) {
+            let expected = variant[0].max(0.0).sqrt();
+            let found = outcome.as_ref().map(|found| found.metrics[0]);
+            assert_eq!(found, Ok(expected), "{lanes} lanes, root of {}", variant[0]);
         }
     }
 }
