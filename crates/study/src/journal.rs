@@ -2,12 +2,14 @@
 //!
 //! Until a study is finished its rows lie in `FILE.partial`, under a line that says whose they are.
 //! Rows come in the order of the runs, so their number says where to go on; the last one may be
-//! torn. When the last run is in, the file gets its name, as CSV or as Parquet. A study that was
-//! interrupted and resumed leaves the same bytes as one that was not.
+//! torn. Where variables are recorded, each row ends with the length and a print of what its run left
+//! in the file of signals: a run counts when it is whole in both. When the last run is in, the files
+//! get their names, as CSV or as Parquet. A study that was interrupted and resumed leaves the same
+//! bytes as one that was not.
 
 use crate::ensemble::{Outcome, ReasonKind};
 use fluxline_diagnostics::{Code, Diagnostic};
-use fluxline_formats::results::{OutputFile, write_problem};
+use fluxline_formats::results::{OutputFile, read_problem, write_problem};
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, BufWriter, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
@@ -34,6 +36,7 @@ pub struct Journal {
     table: Table,
     rows: BufWriter<File>,
     signals: Option<(PathBuf, BufWriter<File>)>,
+    line: Vec<u8>,
     runs: u64,
     flushed: Instant,
 }
@@ -70,19 +73,27 @@ impl Journal {
         }
         let part = with_ending(target, ".partial");
         let cannot = |error: io::Error| write_problem(&part, &error);
+        let mut signals = match table.recorded.is_empty() {
+            true => None,
+            false => Some(Signals::new(with_ending(&signals_path(target), ".partial"), table)),
+        };
         let head = format!("# fluxline study {identity:016x}\n{}", table.header());
-        let mut found = None;
+        let (mut runs, mut length) = (0, 0);
         if !restart && let Ok(file) = File::open(&part) {
             let mut reader = BufReader::new(file);
-            let mut first = vec![0; head.len()];
-            match io::Read::read_exact(&mut reader, &mut first) {
-                Ok(()) if first == head.as_bytes() => {
-                    let whole = table.read(&mut reader, known).map_err(cannot)?;
-                    found = Some((whole.0, head.len() as u64 + whole.1));
+            match begins_with(&mut reader, &head).map_err(cannot)? {
+                Beginning::Whole => {
+                    if let Some(signals) = &mut signals {
+                        signals.read_head(&part)?;
+                    }
+                    length = head.len() as u64;
+                    let read = table.read(&mut reader, signals.as_mut(), known).map_err(cannot)?;
+                    runs = read.0;
+                    length += read.1;
                 }
                 // Interrupted before it began.
-                Err(_) if head.as_bytes().starts_with(&first_bytes(&part).map_err(cannot)?) => {}
-                _ => {
+                Beginning::Torn => {}
+                Beginning::Other => {
                     let message =
                         format!("`{}` holds unfinished results of another study", part.display());
                     return Err(Diagnostic::error(Code::OtherStudy, message)
@@ -90,31 +101,22 @@ impl Journal {
                 }
             }
         }
-        let mut rows =
-            File::options().create(true).truncate(false).write(true).open(&part).map_err(cannot)?;
-        let (runs, length) = match found {
-            Some((runs, length)) => (runs, length),
-            None => {
-                rows.set_len(0).and_then(|()| rows.write_all(head.as_bytes())).map_err(cannot)?;
-                (0, head.len() as u64)
-            }
-        };
-        rows.set_len(length).and_then(|()| rows.seek(SeekFrom::End(0))).map_err(cannot)?;
-        let signals = match table.recorded.is_empty() {
-            true => None,
-            false => {
-                let path = with_ending(&signals_path(target), ".partial");
-                let file =
-                    open_signals(&path, table, runs).map_err(|e| write_problem(&path, &e))?;
+        // Signals first: rows without them would be refused.
+        let signals = match signals {
+            None => None,
+            Some(Signals { path, head, length, .. }) => {
+                let file = cut(&path, length, &head).map_err(|e| write_problem(&path, &e))?;
                 Some((path, BufWriter::new(file)))
             }
         };
+        let rows = cut(&part, length, &head).map_err(cannot)?;
         Ok(Self {
             target: target.to_owned(),
             part,
             table: table.clone(),
             rows: BufWriter::new(rows),
             signals,
+            line: Vec::new(),
             runs,
             flushed: Instant::now(),
         })
@@ -128,13 +130,17 @@ impl Journal {
     /// Adds the next run.
     pub fn add(&mut self, values: &[f64], outcome: &Outcome) -> io::Result<()> {
         let mut digits = ryu::Buffer::new();
+        let mut seal = Seal::default();
         if let (Some((_, signals)), Ok(evaluation)) = (&mut self.signals, outcome) {
             for row in evaluation.rows.chunks_exact(self.table.recorded.len() + 1) {
-                write!(signals, "{}", self.runs)?;
+                self.line.clear();
+                write!(self.line, "{}", self.runs)?;
                 for &x in row {
-                    write!(signals, ",{}", digits.format(x))?;
+                    write!(self.line, ",{}", digits.format(x))?;
                 }
-                signals.write_all(b"\n")?;
+                self.line.push(b'\n');
+                seal.add(&self.line);
+                signals.write_all(&self.line)?;
             }
         }
         write!(self.rows, "{}", self.runs)?;
@@ -150,13 +156,17 @@ impl Journal {
                         false => self.rows.write_all(b",")?,
                     }
                 }
-                self.rows.write_all(b",\n")?;
+                self.rows.write_all(b",")?;
             }
             Err(reason) => {
                 self.table.metrics.iter().try_for_each(|_| self.rows.write_all(b","))?;
                 let told = format!("{}: {}", reason.kind.word(), reason.message);
-                writeln!(self.rows, ",{}", cell(&told))?;
+                write!(self.rows, ",{}", cell(&told))?;
             }
+        }
+        match self.signals {
+            Some(_) => writeln!(self.rows, ",{seal}")?,
+            None => self.rows.write_all(b"\n")?,
         }
         self.runs += 1;
         if self.flushed.elapsed() > FLUSH {
@@ -165,7 +175,7 @@ impl Journal {
         Ok(())
     }
 
-    /// Signals first: a run counts as finished when its row is there.
+    /// Signals first: a run counts as finished when its row is there and its signals are.
     fn flush(&mut self) -> io::Result<()> {
         if let Some((_, signals)) = &mut self.signals {
             signals.flush()?;
@@ -199,12 +209,24 @@ impl Journal {
         Ok(files)
     }
 
-    /// Everything but the line that says whose it is.
+    /// Everything but the line that says whose it is, and the seals of signals.
     fn copy(&self) -> io::Result<()> {
         let mut reader = BufReader::new(File::open(&self.part)?);
         reader.skip_until(b'\n')?;
         let mut output = OutputFile::create(&self.target)?;
-        io::copy(&mut reader, &mut output)?;
+        if self.signals.is_none() {
+            io::copy(&mut reader, &mut output)?;
+            return output.finish();
+        }
+        output.write_all(self.table.header().as_bytes())?;
+        reader.skip_until(b'\n')?;
+        let mut line = Vec::new();
+        while reader.read_until(b'\n', &mut line)? > 0 {
+            let end = line.iter().rposition(|&byte| byte == b',').unwrap_or(line.len());
+            output.write_all(&line[..end])?;
+            output.write_all(b"\n")?;
+            line.clear();
+        }
         output.finish()
     }
 
@@ -253,6 +275,108 @@ struct Row {
     parameters: Vec<f64>,
     metrics: Vec<f64>,
     failure: Option<(ReasonKind, String)>,
+    seal: Seal,
+}
+
+/// What a run left in the file of signals.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Seal {
+    bytes: u64,
+    /// FNV-1a of them.
+    print: u64,
+}
+
+impl Default for Seal {
+    fn default() -> Self {
+        Self { bytes: 0, print: 0xcbf2_9ce4_8422_2325 }
+    }
+}
+
+impl std::fmt::Display for Seal {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}:{:016x}", self.bytes, self.print)
+    }
+}
+
+impl Seal {
+    fn add(&mut self, bytes: &[u8]) {
+        self.bytes += bytes.len() as u64;
+        for &byte in bytes {
+            self.print = (self.print ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
+        }
+    }
+
+    fn parse(text: &str) -> Option<Self> {
+        let (bytes, print) = text.split_once(':')?;
+        // A row that is torn here would read as another print.
+        let print = (print.len() == 16).then(|| u64::from_str_radix(print, 16).ok())??;
+        Some(Self { bytes: bytes.parse().ok()?, print })
+    }
+}
+
+/// The file of signals of an unfinished study, read up to where it is gone on with.
+struct Signals {
+    path: PathBuf,
+    head: String,
+    reader: Option<BufReader<File>>,
+    /// Of what belongs to whole runs.
+    length: u64,
+}
+
+impl Signals {
+    fn new(path: PathBuf, table: &Table) -> Self {
+        let names = table.recorded.iter().map(|name| cell(name)).collect::<Vec<_>>().join(",");
+        Self { path, head: format!("run,time,{names}\n"), reader: None, length: 0 }
+    }
+
+    /// Opens the file, which belongs to the rows in `part`.
+    fn read_head(&mut self, part: &Path) -> Result<(), Diagnostic> {
+        let refused = |what: &str| {
+            let message = format!("`{}` {what}", self.path.display());
+            Diagnostic::error(Code::OtherStudy, message)
+                .note(format!("it belongs to `{}`, with which a study goes on", part.display()))
+                .help("put the file back that was there, or begin again with `--restart`")
+        };
+        let file = match File::open(&self.path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                return Err(refused("is missing"));
+            }
+            Err(error) => return Err(read_problem(&self.path, &error)),
+            Ok(file) => file,
+        };
+        let mut reader = BufReader::new(file);
+        let found = begins_with(&mut reader, &self.head);
+        match found.map_err(|error| read_problem(&self.path, &error))? {
+            Beginning::Whole => {
+                self.length = self.head.len() as u64;
+                self.reader = Some(reader);
+            }
+            Beginning::Torn => {}
+            Beginning::Other => {
+                return Err(refused("holds other signals than those that are recorded"));
+            }
+        }
+        Ok(())
+    }
+
+    /// Reads what the next run left; false where it is not what the seal says.
+    fn take(&mut self, seal: Seal) -> io::Result<bool> {
+        let Some(reader) = &mut self.reader else { return Ok(false) };
+        let mut found = Seal::default();
+        while found.bytes < seal.bytes {
+            let buffer = reader.fill_buf()?;
+            let wanted = usize::try_from(seal.bytes - found.bytes).unwrap_or(usize::MAX);
+            let some = buffer.len().min(wanted);
+            if some == 0 {
+                return Ok(false);
+            }
+            found.add(&buffer[..some]);
+            reader.consume(some);
+        }
+        let is_whole = found == seal;
+        self.length += if is_whole { seal.bytes } else { 0 };
+        Ok(is_whole)
+    }
 }
 
 impl Table {
@@ -263,10 +387,12 @@ impl Table {
         all.join(",") + "\n"
     }
 
-    /// Reads whole rows in order; their number and length.
+    /// Reads rows in order, up to the last whose run is whole, also in the signals; their number and
+    /// length.
     fn read(
         &self,
         reader: &mut impl BufRead,
+        mut signals: Option<&mut Signals>,
         known: &mut dyn FnMut(u64, Known),
     ) -> io::Result<(u64, u64)> {
         let (mut runs, mut length) = (0, 0);
@@ -281,6 +407,11 @@ impl Table {
             let Some(row) = row.filter(|row| row.run == runs) else {
                 return Ok((runs, length));
             };
+            if let Some(signals) = &mut signals
+                && !signals.take(row.seal)?
+            {
+                return Ok((runs, length));
+            }
             match &row.failure {
                 None => known(runs, Ok(&row.metrics)),
                 Some((kind, message)) => known(runs, Err((*kind, message))),
@@ -291,6 +422,12 @@ impl Table {
     }
 
     fn row(&self, line: &str) -> Option<Row> {
+        let (line, seal) = match self.recorded.is_empty() {
+            true => (line, Seal::default()),
+            false => {
+                line.rsplit_once(',').and_then(|(row, seal)| Some((row, Seal::parse(seal)?)))?
+            }
+        };
         let mut cells = line.splitn(2 + self.parameters.len() + self.metrics.len(), ',');
         let run = cells.next()?.parse().ok()?;
         let mut numbers = |count: usize| -> Option<Vec<f64>> {
@@ -311,7 +448,7 @@ impl Table {
                 Some((kind, message.to_owned()))
             }
         };
-        Some(Row { run, parameters, metrics, failure })
+        Some(Row { run, parameters, metrics, failure, seal })
     }
 }
 
@@ -334,34 +471,27 @@ fn signals_path(target: &Path) -> PathBuf {
     target.with_extension("signals.csv")
 }
 
-/// All that a short file holds.
-fn first_bytes(path: &Path) -> io::Result<Vec<u8>> {
-    let mut bytes = Vec::new();
-    io::Read::read_to_end(&mut io::Read::take(File::open(path)?, 1 << 16), &mut bytes)?;
-    Ok(bytes)
+/// How a file begins.
+enum Beginning {
+    Whole,
+    /// It ends before its head does.
+    Torn,
+    Other,
 }
 
-/// Opens the file of recorded variables behind the rows of finished runs.
-fn open_signals(path: &Path, table: &Table, runs: u64) -> io::Result<File> {
-    let names = table.recorded.iter().map(|name| cell(name)).collect::<Vec<_>>().join(",");
-    let head = format!("run,time,{names}\n");
-    let mut length = 0;
-    if runs > 0 {
-        let mut reader = BufReader::new(File::open(path)?);
-        let mut line = Vec::new();
-        loop {
-            line.clear();
-            reader.read_until(b'\n', &mut line)?;
-            let run = std::str::from_utf8(&line)
-                .ok()
-                .and_then(|line| line.split(',').next().and_then(|run| run.parse::<u64>().ok()));
-            let is_head = length == 0 && line == head.as_bytes();
-            if !(is_head || run.is_some_and(|run| run < runs)) || line.last() != Some(&b'\n') {
-                break;
-            }
-            length += line.len() as u64;
-        }
-    }
+/// Reads a head.
+fn begins_with(reader: &mut impl BufRead, head: &str) -> io::Result<Beginning> {
+    let mut found = Vec::with_capacity(head.len());
+    io::Read::read_to_end(&mut io::Read::take(reader, head.len() as u64), &mut found)?;
+    Ok(match head.as_bytes().strip_prefix(&found[..]) {
+        Some([]) => Beginning::Whole,
+        Some(_) => Beginning::Torn,
+        None => Beginning::Other,
+    })
+}
+
+/// Opens a file behind as much of it as is gone on with, or behind a new head.
+fn cut(path: &Path, length: u64, head: &str) -> io::Result<File> {
     let mut file = File::options().create(true).truncate(false).write(true).open(path)?;
     file.set_len(length)?;
     file.seek(SeekFrom::End(0))?;
