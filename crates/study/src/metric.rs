@@ -222,19 +222,24 @@ impl Metrics {
     ) -> Result<Self, Diagnostic> {
         let mut metrics = Self::default();
         for text in texts {
-            let mut reader =
-                Reader { text, variables, metrics: &mut metrics, functions: Vec::new() };
+            let mut reader = Reader {
+                text,
+                variables,
+                metrics: &mut metrics,
+                functions: Vec::new(),
+                calls: Vec::new(),
+            };
             let plain = reader.replace_functions(text)?;
-            let functions = reader.functions;
+            let (functions, calls) = (reader.functions, reader.calls);
             let index = |name: &str| name.strip_prefix('_').and_then(|n| n.parse::<usize>().ok());
             let is_known = |name: &str| index(name).is_some_and(|i| i < functions.len());
             let help = "functions of signals are max, min, final, mean, rms, overshoot, settling_time and others; `max(load.x) - 0.2 m` is a metric";
             let expression = Expr::parse(&plain, &is_known)
-                .map_err(|error| wrong(text, error.to_string()).help(help))?;
+                .map_err(|error| wrong(text, with_calls(&error.to_string(), &calls)).help(help))?;
             let dimension_of = |name: &str| index(name).map(|i| functions[i].1);
             let dimension = expression
                 .check(&dimension_of)
-                .map_err(|error| wrong(text, error.to_string()).help(help))?;
+                .map_err(|error| wrong(text, with_calls(&error.to_string(), &calls)).help(help))?;
             if functions.is_empty() {
                 return Err(wrong(text, format!("`{text}` looks at no signal")).help(help));
             }
@@ -264,6 +269,22 @@ struct Reader<'a> {
     variables: &'a Variables,
     metrics: &'a mut Metrics,
     functions: Vec<(Function, Dimension)>,
+    /// How they are written.
+    calls: Vec<String>,
+}
+
+/// A message with functions as they are written in place of their names in the expression.
+fn with_calls(message: &str, calls: &[String]) -> String {
+    let is_word = |c: char| c.is_alphanumeric() || c == '_';
+    let parts = message.split_inclusive(|c| !is_word(c)).map(|part| {
+        let word = part.trim_end_matches(|c| !is_word(c));
+        let index = word.strip_prefix('_').and_then(|number| number.parse::<usize>().ok());
+        match index.and_then(|index| calls.get(index)) {
+            Some(call) => format!("{call}{}", &part[word.len()..]),
+            None => part.to_owned(),
+        }
+    });
+    parts.collect()
 }
 
 impl Reader<'_> {
@@ -298,6 +319,7 @@ impl Reader<'_> {
                 let function = self.function(word, &arguments)?;
                 plain.push_str(&format!("_{}", self.functions.len()));
                 self.functions.push(function);
+                self.calls.push(format!("{word}({inside})"));
             } else {
                 let names: Vec<&str> = FUNCTIONS.iter().map(|(name, _)| *name).collect();
                 let near = nearest(word, names.iter().copied());
