@@ -153,7 +153,7 @@ pub struct Run {
     /// Record every N-th step
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub every: Option<u64>,
-    /// Record these variables in place of those in the file; `*` stands for any characters
+    /// Record these variables, and what the file plots, in place of its list; `*` stands for any characters
     #[arg(long, value_name = "PATTERN")]
     pub record: Vec<String>,
     /// Refuse to write more numbers than this to a result file
@@ -412,10 +412,13 @@ pub struct Bench {
     pub json: bool,
 }
 
+/// The formats of tables that this build writes.
+const TABLE: &str = if cfg!(feature = "parquet") { "FILE.csv|parquet" } else { "FILE.csv" };
+
 const VALUES: &str = "\
 Values of a parameter:
   \"5 mm..15 mm:11\"          11 levels, evenly spaced, both ends included
-  \"[1 bar, 2 bar, 5 bar]\"   these levels
+  \"[1 bar, 2 bar, 5 bar]\"   these levels; also \"[true, false]\" and \"[stribeck, none]\"
   \"5 mm..15 mm\"             anything in between (as uniform(5 mm, 15 mm))
   \"normal(100 kg, 5 kg)\"    mean and standard deviation
   \"lognormal(100 kg, 0.2)\"  median and standard deviation of the logarithm
@@ -457,7 +460,7 @@ pub struct Sweep {
     #[arg(long, value_name = "METRIC")]
     pub metric: Vec<String>,
     /// Keep these variables of each run, in a file beside the results; `*` stands for any characters
-    #[arg(long, value_name = "PATTERN")]
+    #[arg(long, value_name = "PATTERN", requires = "out")]
     pub record: Vec<String>,
     /// Keep so many samples of them, spread evenly
     #[arg(long, value_name = "N", default_value_t = 201, value_parser = clap::value_parser!(u32).range(2..))]
@@ -472,7 +475,7 @@ pub struct Sweep {
     #[arg(long, value_name = "S", default_value_t = 1)]
     pub seed: u64,
     /// Write a row for each run, in SI units
-    #[arg(long, value_name = "FILE.csv|parquet")]
+    #[arg(long, value_name = TABLE)]
     pub out: Option<PathBuf>,
     /// Begin again, also where an interrupted study could go on
     #[arg(long)]
@@ -683,7 +686,7 @@ pub struct Study {
     #[arg(value_name = "STUDY")]
     pub file: PathBuf,
     /// Write a row for each run, in SI units; an interrupted study goes on from it
-    #[arg(long, value_name = "FILE.csv|parquet")]
+    #[arg(long, value_name = TABLE)]
     pub out: Option<PathBuf>,
     /// Write the circuit file with the values that were found
     #[arg(long, value_name = "FILE.toml")]

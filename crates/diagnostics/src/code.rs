@@ -652,7 +652,7 @@ codes! {
     BadVariation "F1401" Error {
         title: "values of a varied parameter cannot be read",
         means: "What `--vary` says of a parameter is no range, list or distribution.",
-        cause: "A misspelled distribution, a missing bracket, or values of different kinds.",
+        cause: "A misspelled distribution, a missing bracket, a range that does not rise, or values of different kinds.",
         cure: "Write \"valve.diameter=5 mm..15 mm:11\" for levels, \"name=[1 bar, 2 bar]\" for a list, \"name=normal(100 kg, 5 kg)\" for a distribution.",
     }
     BadDesign "F1402" Error {
@@ -669,8 +669,8 @@ codes! {
     }
     OtherStudy "F1404" Error {
         title: "unfinished results belong to another study",
-        means: "Beside the result file lie results of a study that was interrupted, but its circuit, parameters, design or metrics were others.",
-        cause: "The circuit file or the command has been changed since.",
+        means: "Beside the result file lie results of a study that was interrupted, but its circuit, parameters, design or metrics were others, or its file of signals is not the one that its rows belong to.",
+        cause: "The circuit file or the command has been changed since, or one of the two files has been removed or replaced.",
         cure: "Go back to the former command to finish it, choose another name, or begin again with `--restart`.",
     }
     BadStudy "F1405" Error {

@@ -2,7 +2,7 @@
 
 use crate::random::{place_in_order, uniform};
 use crate::sobol::{MOST_DIMENSIONS, MOST_POINTS, Sobol};
-use crate::vary::{Values, Vary};
+use crate::vary::{Vary, plain_name};
 use fluxline_diagnostics::{Code, Diagnostic};
 
 /// How runs are spread over what is varied.
@@ -55,7 +55,8 @@ impl Design {
             );
         }
         for (i, one) in vary.iter().enumerate() {
-            if vary[..i].iter().any(|before| before.name == one.name) {
+            let name = plain_name(&one.name);
+            if vary[..i].iter().any(|before| plain_name(&before.name) == name) {
                 return wrong(
                     format!("`{}` is varied twice", one.name),
                     "give all its values in one `--vary`",
@@ -134,9 +135,9 @@ impl Design {
         // On a grid the last parameter changes fastest, as in nested loops.
         if self.scheme == Scheme::Grid {
             for one in self.vary.iter().rev() {
-                let Values::Levels(levels) = &one.values else { continue };
-                values.push(levels[(rest % levels.len() as u64) as usize]);
-                rest /= levels.len() as u64;
+                let Some(levels) = one.levels() else { continue };
+                values.push(one.level((rest % levels as u64) as usize));
+                rest /= levels as u64;
             }
             values.reverse();
             return values;
@@ -217,6 +218,8 @@ mod tests {
             |vary: &[&str], scheme, runs| design(vary, scheme, runs).unwrap_err().to_string();
         assert!(error(&[], None, None).contains("nothing is varied"));
         assert!(error(&["a=1..2:2", "a=3"], None, None).contains("varied twice"));
+        assert!(error(&["l.mass=1", "components.l.mass=3"], None, None).contains("varied twice"));
+        assert!(error(&["supply=1", "parameters.supply=3"], None, None).contains("varied twice"));
         assert!(error(&["a=1..2"], None, None).contains("number of runs"));
         assert!(error(&["a=1..2"], Some(Scheme::Grid), None).contains("needs levels"));
         assert!(error(&["a=1..2:3"], Some(Scheme::Grid), Some(4)).contains("3 runs, not 4"));

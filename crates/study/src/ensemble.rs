@@ -1,6 +1,7 @@
 //! Variants of a circuit, evaluated many at a time.
 
 use crate::metric::{Meters, Metrics};
+use crate::vary::Vary;
 use fluxline_core::circuit::{Circuit, Registry};
 use fluxline_core::declare::{Kind, Value};
 use fluxline_core::engine;
@@ -63,6 +64,21 @@ pub struct Parameter {
     pub name: String,
     /// What its values are.
     pub dimension: Dimension,
+    /// Switches, choices or texts in place of numbers, as `--set` takes them: a value is the place of
+    /// one.
+    pub words: Vec<String>,
+}
+
+impl Parameter {
+    /// One that takes numbers.
+    pub fn number(name: &str, dimension: Dimension) -> Self {
+        Self { name: name.to_owned(), dimension, words: Vec::new() }
+    }
+
+    /// One that takes words, too.
+    pub fn of(vary: &Vary) -> Self {
+        Self { words: vary.words().to_vec(), ..Self::number(&vary.name, vary.dimension) }
+    }
 }
 
 /// The values of a variant, in the order of the parameters, in SI units.
@@ -285,9 +301,7 @@ impl<'m> Ensemble<'m> {
                     break;
                 }
                 Err(refused) => {
-                    let is_by_value = refused.problems.iter().filter(|p| p.is_error()).all(|p| {
-                        matches!(p.code(), Code::OutOfRange | Code::InconsistentParameters)
-                    });
+                    let is_by_value = is_by_value(&refused);
                     first_problems.get_or_insert(refused);
                     if !is_by_value {
                         break;
@@ -298,27 +312,14 @@ impl<'m> Ensemble<'m> {
         let Some((circuit, plan, example)) = found else {
             return Err(first_problems.unwrap_or_default());
         };
-        if circuit.run.step_control == StepControl::Variable {
-            let problem = Diagnostic::error(
-                Code::UnknownSetting,
-                "an ensemble runs with a fixed step, and the circuit has a variable one",
-            )
-            .help("fix it: --set run.step_control=fixed --set \"run.step=0.1 ms\"");
-            return Err(problem.into());
-        }
-        if circuit.solver.method != SolverKind::Tlm {
-            let problem = Diagnostic::error(
-                Code::UnknownSetting,
-                "an ensemble runs with the wave method, and the circuit asks for another solver",
-            )
-            .help("choose it: --set solver.method=tlm");
-            return Err(problem.into());
-        }
+        can_run(&circuit)?;
+        check_words(model, &parameters, &example)?;
         let places: Vec<Place> = parameters
             .iter()
             .zip(&example)
-            .map(|(parameter, &value)| {
-                find_place(&circuit, &parameter.name, value).unwrap_or(Place::Anywhere)
+            .map(|(parameter, &value)| match parameter.words.is_empty() {
+                true => find_place(&circuit, &parameter.name, value).unwrap_or(Place::Anywhere),
+                false => Place::Anywhere,
             })
             .collect();
         let varied: BTreeSet<usize> = places.iter().filter_map(Place::component).collect();
@@ -618,8 +619,13 @@ impl<'m> Ensemble<'m> {
     {
         // Coming to rest first: it takes each variant its own time.
         let mut classes = classes(built.iter(), self.model.registry());
-        if built.iter().any(|one| one.run.begin == Begin::Rest) {
+        let is_to_rest = |one: &Built| one.run.begin == Begin::Rest;
+        if built.iter().any(is_to_rest) {
             for class in std::mem::take(&mut classes) {
+                // All of a class begin alike.
+                if built.iter().any(|one| one.number == class[0] && !is_to_rest(one)) {
+                    continue;
+                }
                 for chunk in class.chunks(N) {
                     self.bring_to_rest::<N>(built, chunk, results);
                 }
@@ -892,11 +898,60 @@ fn load(model: &dyn Model, parameters: &[Parameter], variant: &[f64]) -> Result<
     model.load(&overrides(parameters, variant))
 }
 
+/// Whether other values could be better: nothing is wrong with names and kinds.
+fn is_by_value(refused: &Refused) -> bool {
+    let mut errors = refused.problems.iter().filter(|problem| problem.is_error());
+    errors.all(|p| matches!(p.code(), Code::OutOfRange | Code::InconsistentParameters))
+}
+
+/// Whether ensembles can run a circuit.
+fn can_run(circuit: &Circuit) -> Result<(), Diagnostic> {
+    if circuit.run.step_control == StepControl::Variable {
+        return Err(Diagnostic::error(
+            Code::UnknownSetting,
+            "an ensemble runs with a fixed step, and the circuit has a variable one",
+        )
+        .help("fix it: --set run.step_control=fixed --set \"run.step=0.1 ms\""));
+    }
+    if circuit.solver.method != SolverKind::Tlm {
+        return Err(Diagnostic::error(
+            Code::UnknownSetting,
+            "an ensemble runs with the wave method, and the circuit asks for another solver",
+        )
+        .help("choose it: --set solver.method=tlm"));
+    }
+    Ok(())
+}
+
+/// Finds words that the file does not take, before anything runs: unlike a number that is out of range,
+/// such a word is a slip.
+fn check_words(
+    model: &dyn Model,
+    parameters: &[Parameter],
+    example: &[f64],
+) -> Result<(), Refused> {
+    for (at, parameter) in parameters.iter().enumerate() {
+        for word in 0..parameter.words.len() {
+            let mut variant = example.to_vec();
+            variant[at] = word as f64;
+            match load(model, parameters, &variant) {
+                Ok(circuit) => can_run(&circuit)?,
+                Err(refused) if !is_by_value(&refused) => return Err(refused),
+                Err(_) => {}
+            }
+        }
+    }
+    Ok(())
+}
+
 /// A variant as values for `--set`, which read back as the same bits.
 pub fn overrides(parameters: &[Parameter], variant: &[f64]) -> Vec<Override> {
-    let text = |(parameter, &value): (&Parameter, &f64)| {
-        let value = Quantity::new(value, parameter.dimension).to_exact_string();
-        Override::new(&parameter.name, &value)
+    let text = |(parameter, &value): (&Parameter, &f64)| match parameter.words.get(value as usize) {
+        Some(word) => Override::of_variant(&parameter.name, word),
+        None => {
+            let value = Quantity::new(value, parameter.dimension).to_exact_string();
+            Override::of_variant(&parameter.name, &value)
+        }
     };
     parameters.iter().zip(variant).map(text).collect()
 }

@@ -19,11 +19,36 @@ use std::time::{Duration, Instant};
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Table {
     /// What is varied.
-    pub parameters: Vec<(String, String)>,
+    pub parameters: Vec<Column>,
     /// What is computed.
     pub metrics: Vec<(String, String)>,
     /// What is recorded, in a file of its own.
     pub recorded: Vec<String>,
+}
+
+/// What is varied.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Column {
+    /// Its name.
+    pub name: String,
+    /// Its unit.
+    pub unit: String,
+    /// What is written for the places 0, 1 … where it takes words.
+    pub words: Vec<String>,
+}
+
+impl Column {
+    /// Reads its cell at the beginning of a row; what comes behind it.
+    fn read<'t>(&self, row: &'t str) -> Option<(f64, &'t str)> {
+        if !self.words.is_empty() {
+            let is_here = |word: &String| row.strip_prefix(&cell(word))?.strip_prefix(',');
+            let place = self.words.iter().position(|word| is_here(word).is_some())?;
+            return Some((place as f64, is_here(&self.words[place])?));
+        }
+        let (text, rest) = row.split_once(',')?;
+        let value = if text.is_empty() { f64::NAN } else { text.parse().ok()? };
+        Some((value, rest))
+    }
 }
 
 /// Rows are written at least this often: what a crash can cost.
@@ -70,6 +95,13 @@ impl Journal {
                 return Err(Diagnostic::error(Code::UnknownFormat, message)
                     .help("let the name end in .csv or .parquet"));
             }
+        }
+        // Found now and not after all runs.
+        let mut targets = vec![target.to_owned()];
+        targets.extend((!table.recorded.is_empty()).then(|| signals_path(target)));
+        if let Some(folder) = targets.iter().find(|path| path.is_dir()) {
+            let error = io::Error::new(io::ErrorKind::IsADirectory, "it is a folder");
+            return Err(write_problem(folder, &error));
         }
         let part = with_ending(target, ".partial");
         let cannot = |error: io::Error| write_problem(&part, &error);
@@ -144,8 +176,11 @@ impl Journal {
             }
         }
         write!(self.rows, "{}", self.runs)?;
-        for &x in values {
-            write!(self.rows, ",{}", digits.format(x))?;
+        for (column, &x) in self.table.parameters.iter().zip(values) {
+            match column.words.get(x as usize) {
+                Some(word) => write!(self.rows, ",{}", cell(word))?,
+                None => write!(self.rows, ",{}", digits.format(x))?,
+            }
         }
         match outcome {
             Ok(evaluation) => {
@@ -235,7 +270,8 @@ impl Journal {
         Err(io::Error::other("this build does not write Parquet files"))
     }
 
-    /// Failures as numbers: 0 for none, otherwise their place among [`ReasonKind::ALL`], from 1.
+    /// Words by their places, from 0. Failures as numbers: 0 for none, otherwise their place among
+    /// [`ReasonKind::ALL`], from 1.
     #[cfg(feature = "parquet")]
     fn to_parquet(&self) -> io::Result<()> {
         use fluxline_core::recorder::Sink;
@@ -243,11 +279,10 @@ impl Journal {
         reader.skip_until(b'\n')?;
         reader.skip_until(b'\n')?;
         let output = OutputFile::create(&self.target)?;
-        let named = self.table.parameters.iter().chain(&self.table.metrics);
-        let columns = [("run", "1")]
-            .into_iter()
-            .chain(named.map(|(name, unit)| (name.as_str(), unit.as_str())))
-            .chain([("failure", "1")]);
+        let varied = self.table.parameters.iter().map(|one| (one.name.as_str(), one.unit.as_str()));
+        let metrics = self.table.metrics.iter().map(|(name, unit)| (name.as_str(), unit.as_str()));
+        let columns =
+            [("run", "1")].into_iter().chain(varied.chain(metrics)).chain([("failure", "1")]);
         let mut writer = fluxline_formats::results::ParquetWriter::with_columns(output, columns)?;
         let mut row = Vec::new();
         for line in reader.lines() {
@@ -381,7 +416,8 @@ impl Signals {
 
 impl Table {
     fn header(&self) -> String {
-        let names = self.parameters.iter().chain(&self.metrics).map(|(name, _)| cell(name));
+        let varied = self.parameters.iter().map(|column| &column.name);
+        let names = varied.chain(self.metrics.iter().map(|(name, _)| name)).map(|name| cell(name));
         let all: Vec<String> =
             ["run".to_owned()].into_iter().chain(names).chain(["failure".to_owned()]).collect();
         all.join(",") + "\n"
@@ -428,18 +464,21 @@ impl Table {
                 line.rsplit_once(',').and_then(|(row, seal)| Some((row, Seal::parse(seal)?)))?
             }
         };
-        let mut cells = line.splitn(2 + self.parameters.len() + self.metrics.len(), ',');
-        let run = cells.next()?.parse().ok()?;
-        let mut numbers = |count: usize| -> Option<Vec<f64>> {
-            (0..count)
-                .map(|_| match cells.next()? {
-                    "" => Some(f64::NAN),
-                    text => text.parse().ok(),
-                })
-                .collect()
-        };
-        let (parameters, metrics) = (numbers(self.parameters.len())?, numbers(self.metrics.len())?);
-        let told = cells.next()?.trim_matches('"').replace("\"\"", "\"");
+        let (run, mut rest) = line.split_once(',')?;
+        let run = run.parse().ok()?;
+        let mut parameters = Vec::with_capacity(self.parameters.len());
+        for column in &self.parameters {
+            let (value, after) = column.read(rest)?;
+            parameters.push(value);
+            rest = after;
+        }
+        let mut metrics = Vec::with_capacity(self.metrics.len());
+        for _ in &self.metrics {
+            let (value, after) = Column::default().read(rest)?;
+            metrics.push(value);
+            rest = after;
+        }
+        let told = rest.trim_matches('"').replace("\"\"", "\"");
         let failure = match told.is_empty() {
             true => None,
             false => {

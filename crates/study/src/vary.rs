@@ -15,11 +15,13 @@ pub struct Vary {
     pub dimension: Dimension,
 }
 
-/// The values that a parameter takes, in SI units.
+/// The values that a parameter takes; numbers in SI units.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Values {
     /// Each of these.
     Levels(Vec<f64>),
+    /// Each of these switches, choices or texts, as `--set` takes them. A value is the place of one.
+    Words(Vec<String>),
     /// Anything between two values, all equally likely.
     Uniform {
         /// The lower one.
@@ -47,7 +49,7 @@ pub enum Values {
 const MOST_LEVELS: u64 = 1_000_000;
 
 impl Vary {
-    /// Reads `name=a..b:n`, `name=a..b`, `name=[a, b, c]`, `name=uniform(a, b)`,
+    /// Reads `name=a..b:n`, `name=a..b`, `name=[a, b, c]`, `name=[true, false]`, `name=uniform(a, b)`,
     /// `name=normal(mean, deviation)` or `name=lognormal(median, spread)`.
     pub fn parse(argument: &str) -> Result<Self, Diagnostic> {
         let wrong = |message: String| {
@@ -96,14 +98,11 @@ impl Vary {
             };
             (values, a.dimension)
         } else if let Some(list) = text.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')) {
-            let all: Vec<Quantity> = split(list).into_iter().map(read).collect::<Result<_, _>>()?;
-            let Some(first) = all.first() else {
+            let items = split(list);
+            if items.is_empty() {
                 return Err(wrong(format!("`{name}`: the list is empty")));
-            };
-            if let Some(other) = all.iter().find(|one| one.dimension != first.dimension) {
-                return Err(wrong(mixed(name, first, other)));
             }
-            (Values::Levels(all.iter().map(|one| one.value).collect()), first.dimension)
+            levels(name, &items, &read, &wrong)?
         } else if let Some((from, rest)) = text.split_once("..") {
             let (to, count) = match rest.rsplit_once(':') {
                 Some((to, count)) => (to, Some(count.trim())),
@@ -113,13 +112,24 @@ impl Vary {
             if from.dimension != to.dimension {
                 return Err(wrong(mixed(name, &from, &to)));
             }
+            if from.value >= to.value {
+                return Err(wrong(upside_down(name)));
+            }
             let values = match count {
                 None => Values::Uniform { low: from.value, high: to.value },
                 Some(count) => {
                     let n = count.parse::<u64>().ok().filter(|n| (2..=MOST_LEVELS).contains(n));
                     let Some(n) = n else {
-                        let message =
-                            format!("`{name}`: `{count}` is not a number of values, 2 or more");
+                        let is_number =
+                            !count.is_empty() && count.bytes().all(|c| c.is_ascii_digit());
+                        let message = match is_number && !matches!(count, "0" | "1") {
+                            true => format!(
+                                "`{name}`: {count} levels are too many: {MOST_LEVELS} at most"
+                            ),
+                            false => {
+                                format!("`{name}`: `{count}` is not a number of values, 2 or more")
+                            }
+                        };
                         return Err(wrong(message));
                     };
                     // The ends exactly as they were given.
@@ -132,18 +142,18 @@ impl Vary {
             };
             (values, from.dimension)
         } else {
-            let one = read(text)?;
-            (Values::Levels(vec![one.value]), one.dimension)
+            levels(name, &[text], &read, &wrong)?
         };
         let is_sound = match &values {
             Values::Levels(levels) => levels.iter().all(|x| x.is_finite()),
+            Values::Words(_) => true,
             Values::Uniform { low, high } => low < high,
             Values::Normal { deviation, .. } => *deviation >= 0.0,
             Values::Lognormal { median, deviation } => *median > 0.0 && *deviation >= 0.0,
         };
         if !is_sound {
             let message = match values {
-                Values::Uniform { .. } => format!("`{name}`: the range is empty or upside down"),
+                Values::Uniform { .. } => upside_down(name),
                 Values::Lognormal { .. } => {
                     format!("`{name}`: a lognormal distribution has a positive median and spread")
                 }
@@ -158,17 +168,34 @@ impl Vary {
     pub fn levels(&self) -> Option<usize> {
         match &self.values {
             Values::Levels(levels) => Some(levels.len()),
+            Values::Words(words) => Some(words.len()),
             _ => None,
+        }
+    }
+
+    /// Its words, where it takes no numbers.
+    pub fn words(&self) -> &[String] {
+        match &self.values {
+            Values::Words(words) => words,
+            _ => &[],
+        }
+    }
+
+    /// One of its levels.
+    pub(crate) fn level(&self, at: usize) -> f64 {
+        match &self.values {
+            Values::Levels(levels) => levels.get(at).copied().unwrap_or(f64::NAN),
+            _ => at as f64,
         }
     }
 
     /// The value below which a share `u` of all lies, 0 < u < 1.
     pub fn quantile(&self, u: f64) -> f64 {
+        if let Some(levels) = self.levels() {
+            return self.level(((u * levels as f64) as usize).min(levels - 1));
+        }
         match &self.values {
-            Values::Levels(levels) => {
-                let index = (u * levels.len() as f64) as usize;
-                levels[index.min(levels.len() - 1)]
-            }
+            Values::Levels(_) | Values::Words(_) => f64::NAN,
             Values::Uniform { low, high } => low + (high - low) * u,
             Values::Normal { mean, deviation } => mean + deviation * normal_quantile(u),
             Values::Lognormal { median, deviation } => {
@@ -176,6 +203,60 @@ impl Vary {
             }
         }
     }
+}
+
+/// Levels, all of them numbers or all of them words.
+fn levels(
+    name: &str,
+    items: &[&str],
+    read: &dyn Fn(&str) -> Result<Quantity, Diagnostic>,
+    wrong: &dyn Fn(String) -> Diagnostic,
+) -> Result<(Values, Dimension), Diagnostic> {
+    if let Some(word) = items.iter().find(|item| is_word(item)) {
+        if let Some(other) = items.iter().find(|item| !is_word(item)) {
+            // What is no quantity either is told first.
+            read(other)?;
+            return Err(wrong(format!("`{name}`: `{word}` is a word, but `{other}` is a number")));
+        }
+        let words = items.iter().map(|item| (*item).to_owned()).collect();
+        return Ok((Values::Words(words), Dimension::DIMENSIONLESS));
+    }
+    let all: Vec<Quantity> = items.iter().map(|item| read(item)).collect::<Result<_, _>>()?;
+    let dimension = all.first().map_or(Dimension::DIMENSIONLESS, |first| first.dimension);
+    if let (Some(first), Some(other)) =
+        (all.first(), all.iter().find(|one| one.dimension != dimension))
+    {
+        return Err(wrong(mixed(name, first, other)));
+    }
+    Ok((Values::Levels(all.iter().map(|one| one.value).collect()), dimension))
+}
+
+/// Whether an item of a list is a switch, a choice or a text: in quotes, or a name that is no number.
+fn is_word(item: &str) -> bool {
+    let quoted = ['"', '\''].iter().any(|&quote| {
+        item.len() > 1 && item.starts_with(quote) && item[1..].find(quote) == Some(item.len() - 2)
+    });
+    let is_name = item.starts_with(|c: char| c.is_alphabetic() || c == '_')
+        && item.chars().all(|c| c.is_alphanumeric() || "_-./".contains(c));
+    quoted || matches!(item, "true" | "false") || (is_name && quantity(item).is_err())
+}
+
+/// A name without what it may be written with and without: names that give the same are of one parameter.
+pub fn plain_name(name: &str) -> String {
+    let name = name.trim();
+    let inner = ["components.", "parameters."].iter().find_map(|part| name.strip_prefix(part));
+    let name = inner.unwrap_or(name);
+    // As Hopsan writes it.
+    name.strip_suffix("#Value").unwrap_or(name).replace(['#', '$'], ".")
+}
+
+/// A word without its quotes.
+pub fn shown(word: &str) -> &str {
+    word.trim_matches(['"', '\''])
+}
+
+fn upside_down(name: &str) -> String {
+    format!("`{name}`: the range is empty or upside down")
 }
 
 fn mixed(name: &str, a: &Quantity, b: &Quantity) -> String {
@@ -195,11 +276,14 @@ fn call(text: &str) -> Option<(&str, &str)> {
     Some((function, rest.strip_suffix(')')?)).filter(|_| is_word)
 }
 
-/// Parts between commas that are not in brackets.
+/// Parts between commas that are not in brackets or quotes.
 pub(crate) fn split(text: &str) -> Vec<&str> {
     let (mut depth, mut begin, mut parts) = (0i32, 0, Vec::new());
+    let mut quote = None;
     for (at, c) in text.char_indices() {
         match c {
+            _ if quote.is_some() => quote = quote.filter(|&open| open != c),
+            '"' | '\'' if text[begin..at].trim().is_empty() => quote = Some(c),
             '(' | '[' => depth += 1,
             ')' | ']' => depth -= 1,
             ',' if depth == 0 => {
@@ -225,6 +309,7 @@ pub fn quantity(text: &str) -> Result<Quantity, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::f64::consts::{PI, TAU};
 
     fn values(text: &str) -> Values {
         Vary::parse(text).unwrap_or_else(|e| panic!("{e}")).values
@@ -246,19 +331,40 @@ mod tests {
     }
 
     #[test]
+    fn lists_of_switches_choices_and_texts_are_read_as_they_are() {
+        let words =
+            |text: &str| Vary::parse(text).unwrap_or_else(|e| panic!("{e}")).words().to_vec();
+        assert_eq!(words("pump.over_centre=[true, false]"), ["true", "false"]);
+        assert_eq!(words("cylinder.friction=[stribeck, none]"), ["stribeck", "none"]);
+        assert_eq!(words("title=[\"a, b\", 'c']"), ["\"a, b\"", "'c'"]);
+        assert_eq!(words("run.begin=rest"), ["rest"]);
+        assert_eq!(values("a=[pi, 2*pi]"), Values::Levels(vec![PI, TAU]));
+        let choice = Vary::parse("a=[x, y, z]").unwrap();
+        assert_eq!([0.1, 0.5, 0.99].map(|u| choice.quantile(u)), [0.0, 1.0, 2.0]);
+    }
+
+    #[test]
     fn mistakes_are_told() {
         for (text, part) in [
             ("a", "says not what values"),
             ("=3", "name of the parameter"),
             ("a=1 bar..2 m", "is a pressure, but 2 m is a length"),
             ("a=1..2:1", "2 or more"),
+            ("a=1..2:x", "2 or more"),
+            ("a=1..2:4000000000", "4000000000 levels are too many"),
+            ("a=1..2:99999999999999999999", "levels are too many"),
             ("a=gamma(1, 2)", "no distribution `gamma`"),
             ("a=normal(1)", "takes two values"),
             ("a=lognormal(1 kg, 1 kg)", "plain number"),
             ("a=lognormal(-1 kg, 1)", "positive median"),
             ("a=uniform(2, 1)", "upside down"),
+            ("a=50 mm..30 mm", "upside down"),
+            ("a=50 mm..30 mm:3", "upside down"),
             ("a=[]", "empty"),
             ("a=[1, 2 bar]", "a pressure"),
+            ("a=[true, 0.5]", "`true` is a word, but `0.5` is a number"),
+            ("a=[none, 5 mmm]", "mmm"),
+            ("a=[1 bar, two bar]", "operator"),
             ("a=5 mmm..6 mm", "mmm"),
         ] {
             let error = Vary::parse(text).expect_err(text).to_string();

@@ -42,7 +42,7 @@ impl Model for Text {
 
 fn parameter(name: &str, unit: &str) -> Parameter {
     let dimension = Quantity::parse(&format!("1 {unit}")).unwrap().dimension;
-    Parameter { name: name.to_owned(), dimension }
+    Parameter::number(name, dimension)
 }
 
 fn ensemble<'m>(

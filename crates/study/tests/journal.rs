@@ -1,7 +1,7 @@
 //! Results on disk: whatever a crash leaves of them, a study goes on to the same bytes.
 
 use fluxline_study::ensemble::{Evaluation, Outcome, Reason, ReasonKind};
-use fluxline_study::journal::{Journal, Table};
+use fluxline_study::journal::{Column, Journal, Table};
 use std::path::{Path, PathBuf};
 
 const RUNS: u64 = 40;
@@ -15,8 +15,11 @@ fn folder(name: &str) -> PathBuf {
 
 fn table() -> Table {
     let column = |name: &str, unit: &str| (name.to_owned(), unit.to_owned());
+    let number =
+        |name: &str, unit: &str| Column { name: name.into(), unit: unit.into(), words: vec![] };
+    let words = ["none", "none, but", "\"so\""].map(str::to_owned).to_vec();
     Table {
-        parameters: vec![column("load.mass", "kg")],
+        parameters: vec![number("load.mass", "kg"), Column { words, ..number("friction", "1") }],
         metrics: vec![column("max(load.x)", "m"), column("rise_time(load.x, 1)", "s")],
         recorded: vec!["load.x".to_owned(), "load.v".to_owned()],
     }
@@ -46,7 +49,7 @@ fn go_on(target: &Path, end: u64) -> (Journal, u64) {
     let begin = journal.runs();
     assert_eq!(told, begin);
     for run in begin..end {
-        journal.add(&[run as f64 / 10.0], &outcome(run)).unwrap();
+        journal.add(&[run as f64 / 10.0, (run % 3) as f64], &outcome(run)).unwrap();
     }
     (journal, begin)
 }

@@ -96,7 +96,14 @@ fn written(file: &File, name: &str) -> Option<(f64, Dimension)> {
 /// A parameter as it was given: a name alone varies around its value in the file.
 fn parse(circuit: &Circuit, file: &File, text: &str, spread: f64) -> Result<Vary, Diagnostic> {
     if text.contains('=') {
-        return Vary::parse(text);
+        let vary = Vary::parse(text)?;
+        if let Some(word) = vary.words().first() {
+            let message = format!("`{}` takes words, such as `{word}`", vary.name);
+            return Err(Diagnostic::error(Code::BadVariation, message)
+                .note("sensitivity is how far metrics follow numbers")
+                .help("give a range of numbers, or compare the words with `fluxline sweep`"));
+        }
+        return Ok(vary);
     }
     let name = text.trim();
     let found = value_of(circuit, name).or_else(|| written(file, name));
@@ -129,17 +136,15 @@ fn look(
         .map(|text| parse(&session.circuit, &file, text, SPREAD))
         .collect::<Result<Vec<_>, _>>()?;
     for (i, one) in vary.iter().enumerate() {
-        if vary[..i].iter().any(|before| before.name == one.name) {
+        let name = vary::plain_name(&one.name);
+        if vary[..i].iter().any(|before| vary::plain_name(&before.name) == name) {
             let message = format!("`{}` is named twice", one.name);
             return Err(Diagnostic::error(Code::BadDesign, message)
                 .help("name every parameter once")
                 .into());
         }
     }
-    let parameters: Vec<Parameter> = vary
-        .iter()
-        .map(|one| Parameter { name: one.name.clone(), dimension: one.dimension })
-        .collect();
+    let parameters: Vec<Parameter> = vary.iter().map(Parameter::of).collect();
     let nominal: Variant = vary.iter().map(middle).collect();
     let wanted = Wanted { metrics: args.metrics.clone(), ..Wanted::default() };
     let mut ensemble = Ensemble::new(&file, parameters.clone(), wanted, [nominal.clone()])?;

@@ -17,7 +17,7 @@ use fluxline_study::ensemble::{
     Effort, Ensemble, Model, Parameter, Reason, Refused, Variant, Wanted, overrides, value_in,
 };
 use fluxline_study::file::{self, Kind, StudyFile, Varied};
-use fluxline_study::journal::{Journal, Table};
+use fluxline_study::journal::{Column, Journal, Table};
 use fluxline_study::search::{Ended, Kept, Runs, Slopes, Tried, failures};
 use fluxline_study::team::Helpers;
 use fluxline_study::vary;
@@ -79,7 +79,7 @@ pub(super) fn open(
     }
     console.report(&session.warnings, &session.sources);
     let file = File::open(&study.circuit, set).map_err(|problem| console.fail(problem))?;
-    let parameter = |one: &Varied| Parameter { name: one.name.clone(), dimension: one.dimension };
+    let parameter = |one: &Varied| Parameter::number(&one.name, one.dimension);
     let parameters: Vec<Parameter> = study.variables.iter().map(parameter).collect();
     let space = study.space();
     let start = start(&study, &session, &file);
@@ -247,9 +247,13 @@ pub(super) fn journal(
     told: &str,
 ) -> Result<(Option<Journal>, Vec<Kept>), Diagnostic> {
     let Some(path) = &args.out else { return Ok((None, Vec::new())) };
-    let unit = |one: &Varied| (one.name.clone(), one.dimension.si_symbol().into_owned());
+    let column = |one: &Varied| Column {
+        name: one.name.clone(),
+        unit: one.dimension.si_symbol().into_owned(),
+        words: Vec::new(),
+    };
     let table = Table {
-        parameters: opened.study.variables.iter().map(unit).collect(),
+        parameters: opened.study.variables.iter().map(column).collect(),
         metrics,
         recorded: Vec::new(),
     };

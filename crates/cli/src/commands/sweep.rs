@@ -6,8 +6,8 @@ use super::run::{listen, watched};
 use crate::args::{DesignName, Sweep};
 use crate::display::{Shown, count, counted, rounded};
 use crate::import;
-use crate::session::{Failure, Recording, Session};
-use fluxline_core::circuit::{Circuit, Registry};
+use crate::session::{Failure, Session};
+use fluxline_core::circuit::{Circuit, Pattern, Registry};
 use fluxline_diagnostics::{Code, Diagnostic};
 use fluxline_formats::Override;
 use fluxline_formats::results::write_problem;
@@ -15,9 +15,9 @@ use fluxline_study::design::{Design, Scheme};
 use fluxline_study::ensemble::{
     Effort, Ensemble, Model, Outcome, Parameter, ReasonKind, Refused, Wanted,
 };
-use fluxline_study::journal::{Journal, Table};
+use fluxline_study::journal::{Column, Journal, Table};
 use fluxline_study::team::{self, Helpers, Shared};
-use fluxline_study::vary::Vary;
+use fluxline_study::vary::{Vary, plain_name, shown};
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::json;
 use std::io::{self, IsTerminal};
@@ -126,14 +126,25 @@ struct Opened {
 fn opened(args: &Sweep) -> Result<Opened, Failure> {
     let design = design(args)?;
     let set: Vec<Override> = args.set.iter().map(|text| Override::parse(text)).collect();
+    for (one, text) in set.iter().zip(&args.set) {
+        let name = plain_name(one.text().split('=').next().unwrap_or_default());
+        if design.vary.iter().any(|vary| plain_name(&vary.name) == name) {
+            let message = format!("`{name}` is both set and varied");
+            let problem = Diagnostic::error(Code::BadDesign, message)
+                .note(format!("by `--set \"{text}\"` all runs would have the same value"))
+                .help("leave `--set` or `--vary` of it away");
+            return Err(problem.into());
+        }
+    }
     // As it is without variation: what is wrong with the file is told as `run` tells it.
     let session = Session::open(&args.file, &set)?;
+    // Without what the file plots: here nothing is drawn.
     let record = match args.record.is_empty() {
         true => Vec::new(),
         false => {
-            let wanted = Recording { record: args.record.clone(), ..Recording::default() };
-            match session.recording(&wanted) {
-                Ok(chosen) => chosen.variables.into_iter().map(|variable| variable.name).collect(),
+            let patterns: Vec<Pattern> = args.record.iter().map(Pattern::new).collect();
+            match session.variables(&patterns) {
+                Ok(chosen) => chosen.into_iter().map(|variable| variable.name).collect(),
                 Err(problems) => return Err(Failure { problems, sources: session.sources }),
             }
         }
@@ -150,9 +161,7 @@ fn opened(args: &Sweep) -> Result<Opened, Failure> {
 
 impl Opened {
     fn ensemble(&self, args: &Sweep, sharing: usize) -> Result<Ensemble<'_>, Failure> {
-        let parameters = (self.design.vary.iter())
-            .map(|vary| Parameter { name: vary.name.clone(), dimension: vary.dimension })
-            .collect();
+        let parameters = self.design.vary.iter().map(Parameter::of).collect();
         let examples = (0..self.design.runs.min(64)).map(|run| self.design.values(run));
         let mut ensemble = Ensemble::new(&self.file, parameters, self.wanted.clone(), examples)
             .map_err(|Refused { problems, sources }| Failure { problems, sources })?;
@@ -238,7 +247,11 @@ fn sweep(
         parameters: design
             .vary
             .iter()
-            .map(|vary| (vary.name.clone(), unit(vary.dimension)))
+            .map(|vary| Column {
+                name: vary.name.clone(),
+                unit: unit(vary.dimension),
+                words: vary.words().iter().map(|word| shown(word).to_owned()).collect(),
+            })
             .collect(),
         metrics: ensemble
             .metrics()

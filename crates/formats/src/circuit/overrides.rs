@@ -23,17 +23,27 @@ pub struct Override {
     argument: String,
     /// Where the `=` is.
     equals: Option<usize>,
+    /// Who gave it, as messages call it.
+    giver: &'static str,
 }
+
+/// Who gives values from outside.
+pub(super) const GIVERS: [&str; 2] = ["--set", "variant"];
 
 impl Override {
     /// From a name and a value.
     pub fn new(name: &str, value: &str) -> Self {
-        Self { argument: format!("{name}={value}"), equals: Some(name.len()) }
+        Self { argument: format!("{name}={value}"), equals: Some(name.len()), giver: GIVERS[0] }
+    }
+
+    /// From a name and a value of a variant, which a study chose.
+    pub fn of_variant(name: &str, value: &str) -> Self {
+        Self { giver: GIVERS[1], ..Self::new(name, value) }
     }
 
     /// From the argument of `--set`. One without `=` is reported when the circuit is loaded.
     pub fn parse(argument: &str) -> Self {
-        Self { argument: argument.to_owned(), equals: argument.find('=') }
+        Self { argument: argument.to_owned(), equals: argument.find('='), giver: GIVERS[0] }
     }
 
     /// As it was given: `name=value`.
@@ -67,7 +77,7 @@ impl Overrides {
     pub fn new(given: &[Override], sources: &mut SourceMap, found: &mut Diagnostics) -> Self {
         let mut overrides = Self::default();
         for one in given {
-            let source = sources.add("--set", one.argument.as_str());
+            let source = sources.add(one.giver, one.argument.as_str());
             let text = &one.argument;
             let Some(equals) = one.equals else {
                 found.push(
@@ -84,7 +94,7 @@ impl Overrides {
                 found.push(
                     Diagnostic::error(
                         Code::BadOverride,
-                        format!("`--set {text}` does not name anything to set"),
+                        format!("`{} {text}` does not name anything to set", one.giver),
                     )
                     .at(sources.span(source, 0..equals), "expected a name")
                     .help("write --set \"component.parameter=value\""),

@@ -2,6 +2,7 @@
 
 use super::Loader;
 use super::definition::wrong_type;
+use super::overrides::GIVERS;
 use super::scope::Scope;
 use super::types::TypeInfo;
 use crate::tree::{Item, Key, Val};
@@ -263,7 +264,7 @@ impl Loader<'_> {
     }
 
     fn is_override(&self, item: &Item) -> bool {
-        self.sources.get(item.at.source).is_some_and(|source| source.name() == "--set")
+        self.sources.get(item.at.source).is_some_and(|source| GIVERS.contains(&source.name()))
     }
 
     /// A quantity of the parameter's dimension, in SI units.

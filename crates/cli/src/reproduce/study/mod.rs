@@ -43,9 +43,7 @@ fn study(text: &str, kind: Kind) -> Result<StudyFile, Diagnostics> {
 }
 
 fn parameters(study: &StudyFile) -> Vec<Parameter> {
-    let parameter = |one: &fluxline_study::file::Varied| Parameter {
-        name: one.name.clone(),
-        dimension: one.dimension,
-    };
+    let parameter =
+        |one: &fluxline_study::file::Varied| Parameter::number(&one.name, one.dimension);
     study.variables.iter().map(parameter).collect()
 }
