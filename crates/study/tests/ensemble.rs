@@ -423,6 +423,44 @@ fn a_variant_that_is_sound_by_itself_counts_whatever_its_lane_finds() {
     }
 }
 
+const RELAY: &str = r#"
+[run]
+stop = "50 ms"
+step = "1 ms"
+[components.relay]
+type = "signal.relay"
+input = 0.5
+on_value = 3
+off_value = 2
+"#;
+
+#[test]
+fn a_switch_is_varied_with_numbers_and_words_that_are_none_are_refused() {
+    let model = Text::new(RELAY);
+    let switch = |words: &[&str]| {
+        let words = words.iter().map(|word| (*word).to_owned()).collect();
+        vec![
+            Parameter { words, ..parameter("relay.start_on", "") },
+            parameter("relay.on_value", ""),
+        ]
+    };
+    let wanted = || Wanted { metrics: vec!["final(relay.out)".to_owned()], ..Wanted::default() };
+    let variants: Vec<Variant> = (0..20).map(|i| vec![f64::from(i % 2), f64::from(i)]).collect();
+    let mut ensemble =
+        Ensemble::new(&model, switch(&["true", "false"]), wanted(), variants.iter().cloned())
+            .unwrap_or_else(|refused| panic!("{:?}", refused.problems));
+    for lanes in [1, 4, 8] {
+        ensemble.effort = Effort { threads: 2, lanes };
+        for (outcome, variant) in ensemble.evaluate(&variants).iter().zip(&variants) {
+            let expected = if variant[0] == 0.0 { variant[1] } else { 2.0 };
+            assert_eq!(outcome.as_ref().map(|found| found.metrics[0]), Ok(expected));
+        }
+    }
+    let slip = Ensemble::new(&model, switch(&["true", "flase"]), wanted(), variants);
+    let said = slip.err().map(|refused| refused.first_error()).unwrap_or_default();
+    assert!(said.contains("relay.start_on") && said.contains("switch"), "{said}");
+}
+
 const LINE: &str = r#"
 [run]
 stop = "0.2 s"

@@ -32,7 +32,7 @@ fn outcome(run: u64) -> Outcome {
         return Err(Reason { kind: ReasonKind::Diverged, message });
     }
     let x = run as f64;
-    let last = if run % 5 == 0 { f64::NAN } else { x.sqrt() };
+    let last = if run.is_multiple_of(5) { f64::NAN } else { x.sqrt() };
     let rows = (0..3 * (1 + run % 4)).map(|i| x + i as f64 / 3.0).collect();
     Ok(Evaluation { metrics: vec![x / 3.0, last], rows })
 }
