@@ -55,8 +55,8 @@ fn go_on(target: &Path, end: u64) -> (Journal, u64) {
 }
 
 /// The bytes of a study that nothing happened to.
-fn whole(folder: &Path) -> [Vec<u8>; 2] {
-    let target = folder.join("whole.csv");
+fn whole(folder: &Path, ending: &str) -> [Vec<u8>; 2] {
+    let target = folder.join(format!("whole.{ending}"));
     let files = go_on(&target, RUNS).0.finish().unwrap();
     assert_eq!(files, [target, folder.join("whole.signals.csv")]);
     [0, 1].map(|i: usize| std::fs::read(&files[i]).unwrap())
@@ -64,10 +64,22 @@ fn whole(folder: &Path) -> [Vec<u8>; 2] {
 
 #[test]
 fn results_that_are_cut_anywhere_go_on_to_the_same_bytes() {
-    let folder = folder("cut_anywhere");
-    let expected = whole(&folder);
-    let target = folder.join("a.csv");
-    let parts = ["a.csv.partial", "a.signals.csv.partial"].map(|name| folder.join(name));
+    cut_anywhere("csv");
+}
+
+#[cfg(feature = "parquet")]
+#[test]
+fn parquet_results_that_are_cut_anywhere_go_on_to_the_same_bytes() {
+    cut_anywhere("parquet");
+}
+
+fn cut_anywhere(ending: &str) {
+    let folder = folder(&format!("cut_anywhere_{ending}"));
+    let expected = whole(&folder, ending);
+    let name = format!("a.{ending}");
+    let target = folder.join(&name);
+    let parts = [format!("{name}.partial"), "a.signals.csv.partial".to_owned()]
+        .map(|name| folder.join(name));
     go_on(&target, RUNS - 1).0.keep().unwrap();
     let kept = [0, 1].map(|i: usize| std::fs::read(&parts[i]).unwrap());
     let mut seen = [false; RUNS as usize];
@@ -81,7 +93,7 @@ fn results_that_are_cut_anywhere_go_on_to_the_same_bytes() {
             let (journal, begin) = go_on(&target, RUNS);
             seen[begin as usize] = true;
             journal.finish().unwrap();
-            for (name, expected) in ["a.csv", "a.signals.csv"].iter().zip(&expected) {
+            for (name, expected) in [name.as_str(), "a.signals.csv"].iter().zip(&expected) {
                 let found = std::fs::read(folder.join(name)).unwrap();
                 assert!(found == *expected, "{name} after cuts at {cuts:?}, from run {begin}");
             }
@@ -93,7 +105,7 @@ fn results_that_are_cut_anywhere_go_on_to_the_same_bytes() {
 #[test]
 fn signals_that_changed_are_computed_again_and_others_are_refused() {
     let folder = folder("changed_signals");
-    let expected = whole(&folder);
+    let expected = whole(&folder, "csv");
     let target = folder.join("a.csv");
     let signals = folder.join("a.signals.csv.partial");
     go_on(&target, RUNS - 1).0.keep().unwrap();
