@@ -32,7 +32,13 @@ impl Slot {
     /// The variable's value.
     #[inline]
     pub fn read<T: Num>(&self, state: &State<T>) -> T {
-        let value = match self.at {
+        self.read_plain(state) * self.sign
+    }
+
+    /// The number in the state that the variable is, whatever its sign.
+    #[inline]
+    pub fn read_plain<T: Num>(&self, state: &State<T>) -> T {
+        match self.at {
             Location::Bond(bond, role) => {
                 let b = &state.bonds[bond as usize];
                 match role {
@@ -51,8 +57,7 @@ impl Slot {
             }
             Location::Signal(signal) => state.signals[signal as usize],
             Location::State(index) => state.states[index as usize],
-        };
-        value * self.sign
+        }
     }
 }
 

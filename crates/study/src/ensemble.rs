@@ -1126,7 +1126,7 @@ fn each_step<T: Num>(
     for _ in 0..steps {
         step(state);
         for (slot, place) in slots.iter().zip(&mut places) {
-            *place = Slot { sign: 1.0, ..*slot }.read(state);
+            *place = slot.read_plain(state);
         }
     }
 }

@@ -159,7 +159,12 @@ impl<T: Num, const N: usize> Piston<T, N> {
             let (stiff, heavy) = (beta * (dt * dt) * area * area, mass * STIFFNESS_SHARE);
             // Far above the smallest volume nobody waits for the division that gives it.
             let is_near = !(volume * heavy).gt(stiff * 1.000_001);
-            T::where_any(is_near, || at_least(volume, stiff, heavy), || volume)
+            // Of several variants one is often near, and all would wait for a call.
+            let stable = || match T::IS_WIDE {
+                true => at_least(volume, stiff, heavy),
+                false => at_least_rarely(volume, stiff, heavy),
+            };
+            T::where_any(is_near, stable, || volume)
         })
     }
 
@@ -206,12 +211,17 @@ impl<T: Num, const N: usize> Piston<T, N> {
 }
 
 /// The volume, or the smallest one that is stable.
-#[wide]
-#[cold]
-#[inline(never)]
+#[inline(always)]
 fn at_least<T: Num>(volume: T, stiff: T, heavy: T) -> T {
     let smallest = stiff / heavy;
     T::select(volume.lt(smallest), smallest, volume)
+}
+
+/// The same, kept out of the way of the usual case.
+#[cold]
+#[inline(never)]
+fn at_least_rarely<T: Num>(volume: T, stiff: T, heavy: T) -> T {
+    at_least(volume, stiff, heavy)
 }
 
 /// Equivalent mass at a port; one that is missing counts as 1 kg in the first step and stops the
