@@ -215,6 +215,7 @@ fn advance<const N: usize>(groups: &[Gated<N>], state: &mut State<Lanes<N>>, clo
 
 impl<const N: usize> Gated<N> {
     /// Steps the lanes whose gates are open.
+    #[inline(never)]
     fn step(&self, state: &mut State<Lanes<N>>, clock: &Clock) {
         let zero = Lanes::zero();
         let open = self
@@ -356,7 +357,7 @@ impl<'p, const N: usize> LanePlan<'p, N> {
                 let mut packed = Vec::with_capacity(count);
                 for index in 0..count {
                     let same = groups.map(|groups| groups[index].as_ref());
-                    if same[0].is_empty() {
+                    if same[0].is_empty() || same[0].kernel(0..usize::MAX).is_idle() {
                         continue;
                     }
                     let component = same[0].wiring(0).component() as usize;

@@ -510,6 +510,11 @@ impl<'g, T: Num> Kernel<'g, T> {
         Self { gates, ..self }
     }
 
+    /// Whether a step does nothing.
+    pub(crate) fn is_idle(&self) -> bool {
+        self.is_idle
+    }
+
     /// Steps them.
     ///
     /// # Panics

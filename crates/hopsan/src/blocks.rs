@@ -232,17 +232,20 @@ impl<T: Num> End<T> {
 #[wide]
 #[inline(always)]
 pub fn turbulent<T: Num>(conductance: T, from: End<T>, to: End<T>) -> T {
-    // Many edges and valves are closed most of the time: the root and the division are spared.
+    // Many edges and valves are closed most of the time: the root is spared. What is no number counts
+    // as open, for it must be seen.
     let difference = from.wave - to.wave;
+    let is_open = !(conductance.le(T::zero()) & conductance.ge(T::zero()));
+    let closed = T::zero().with_sign_of(difference);
     T::where_any(
-        conductance.gt(T::zero()) | conductance.lt(T::zero()),
+        is_open,
         || {
             let half = conductance * ((from.impedance + to.impedance) * 0.5);
             let root = (difference.abs() + half * half).sqrt();
-            (conductance * (root - half)).with_sign_of(difference)
+            let flow = (conductance * (root - half)).with_sign_of(difference);
+            T::select(is_open, flow, closed)
         },
-        // A zero of either sign, or no number: what the product would give.
-        || conductance.with_sign_of(difference),
+        || closed,
     )
 }
 
