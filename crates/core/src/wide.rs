@@ -386,8 +386,8 @@ mod tests {
     use crate::number::Mask;
     use proptest::prelude::*;
 
-    /// All operations on two numbers.
-    #[inline(always)]
+    /// All operations on two numbers, with a closure.
+    #[crate::wide]
     fn all<T: Num>(x: T, y: T) -> [T; 24] {
         let truth = |mask: T::Mask| T::select(mask, T::one(), T::zero());
         let (below, not_above) = (x.lt(y), x.le(y));

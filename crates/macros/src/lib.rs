@@ -41,15 +41,14 @@ pub fn constants(item: TokenStream) -> TokenStream {
 /// A function of the physics is generic, and does not know that it will compute numbers side by side
 /// in vector instructions; what the compiler inlines into code that knows is compiled for them, and
 /// what it finds too long is not. This is for all that is too long, or called in several places. A
-/// function that is `#[inline(always)]` needs it for its closures alone. On an `impl` it holds for all
-/// functions of the block.
+/// function that is `#[inline(always)]` needs it for its closures alone.
 #[proc_macro_attribute]
 pub fn wide(arguments: TokenStream, item: TokenStream) -> TokenStream {
     if !arguments.is_empty() {
         let message = "#[wide] takes no arguments";
         return Error::new(proc_macro2::Span::call_site(), message).into_compile_error().into();
     }
-    let item = syn::parse_macro_input!(item as wide::Place);
+    let item = syn::parse_macro_input!(item as syn::ItemFn);
     wide::expand(item).unwrap_or_else(Error::into_compile_error).into()
 }
 

@@ -6,30 +6,11 @@
 
 use proc_macro2::TokenStream as Tokens;
 use quote::ToTokens;
-use syn::parse::{Parse, ParseStream};
 use syn::visit_mut::{VisitMut, visit_expr_closure_mut};
 use syn::{
-    Attribute, Block, Error, Expr, ExprClosure, GenericParam, Generics, Ident, ImplItem,
-    ImplItemFn, ItemFn, ItemImpl, Result, Signature, Stmt, TypeParamBound, parse_quote,
+    Attribute, Error, Expr, ExprClosure, GenericParam, Generics, Ident, ItemFn, Result, Stmt,
+    TypeParamBound, parse_quote,
 };
-
-/// Where the attribute may stand.
-pub(crate) enum Place {
-    /// Before a function, or one of a block.
-    Function(ItemFn),
-    /// Before a block.
-    Block(ItemImpl),
-}
-
-impl Parse for Place {
-    fn parse(input: ParseStream) -> Result<Self> {
-        let ahead = input.fork();
-        match ahead.parse::<ItemImpl>() {
-            Ok(_) => input.parse().map(Self::Block),
-            Err(_) => input.parse().map(Self::Function),
-        }
-    }
-}
 
 /// The parameter that is a number: the one bound by `Num`.
 fn number(generics: &Generics) -> Option<Ident> {
@@ -76,55 +57,25 @@ impl VisitMut for Closures {
     fn visit_item_fn_mut(&mut self, _: &mut ItemFn) {}
 }
 
-/// False where there was nothing to do.
-fn widen(
-    number: Ident,
-    attributes: &[Attribute],
-    signature: &Signature,
-    block: &mut Block,
-) -> bool {
-    let mut closures = Closures { number: number.clone(), count: 0 };
-    closures.visit_block_mut(block);
-    if attributes.iter().any(is_always_inlined) {
-        return closures.count > 0;
-    }
-    let result = &signature.output;
-    *block = parse_quote!({
-        if #number::IS_WIDE { #number::within(move || #result #block) } else { #block }
-    });
-    true
-}
-
 /// Such a body becomes part of its caller's, whatever its length.
 fn is_always_inlined(attribute: &Attribute) -> bool {
     attribute.path().is_ident("inline")
         && attribute.parse_args::<Ident>().is_ok_and(|how| how == "always")
 }
 
-pub(crate) fn expand(item: Place) -> Result<Tokens> {
-    const NOTHING: &str = "inlined in any case and without closures: #[wide] changes nothing here";
-    match item {
-        Place::Function(mut item) => {
-            // That of a block has it from there, and by custom it is called T.
-            let number = number(&item.sig.generics).unwrap_or_else(|| parse_quote!(T));
-            match widen(number, &item.attrs, &item.sig, &mut item.block) {
-                true => Ok(item.into_token_stream()),
-                false => Err(Error::new_spanned(item.sig.ident, NOTHING)),
-            }
-        }
-        Place::Block(mut item) => {
-            let outer = number(&item.generics);
-            let mut is_any = false;
-            for inner in &mut item.items {
-                let ImplItem::Fn(ImplItemFn { attrs, sig, block, .. }) = inner else { continue };
-                if let Some(number) = number(&sig.generics).or_else(|| outer.clone()) {
-                    is_any |= widen(number, attrs, sig, block);
-                }
-            }
-            match is_any {
-                true => Ok(item.into_token_stream()),
-                false => Err(Error::new_spanned(item.self_ty, NOTHING)),
-            }
-        }
+pub(crate) fn expand(mut item: ItemFn) -> Result<Tokens> {
+    // That of a block has it from there, and by custom it is called T.
+    let number = number(&item.sig.generics).unwrap_or_else(|| parse_quote!(T));
+    let mut closures = Closures { number: number.clone(), count: 0 };
+    closures.visit_block_mut(&mut item.block);
+    if !item.attrs.iter().any(is_always_inlined) {
+        let (result, block) = (&item.sig.output, &item.block);
+        *item.block = parse_quote!({
+            if #number::IS_WIDE { #number::within(move || #result #block) } else { #block }
+        });
+    } else if closures.count == 0 {
+        let nothing = "inlined in any case and without closures: #[wide] changes nothing here";
+        return Err(Error::new_spanned(item.sig.ident, nothing));
     }
+    Ok(item.into_token_stream())
 }
