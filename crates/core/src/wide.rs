@@ -320,13 +320,22 @@ mod x86 {
                 fn powf(self, exponent: Self) -> Self {
                     Self(self.0.powf(exponent.0))
                 }
+                // Long, and called: what holds several of them would be too long itself.
                 #[inline(always)]
                 fn sin(self) -> Self {
-                    trig::sin(self)
+                    Self::within(|| trig::sin(self))
                 }
                 #[inline(always)]
                 fn cos(self) -> Self {
-                    trig::cos(self)
+                    Self::within(|| trig::cos(self))
+                }
+                #[inline(always)]
+                fn asin(self) -> Self {
+                    Self::within(|| trig::asin(self))
+                }
+                #[inline(always)]
+                fn acos(self) -> Self {
+                    Self::within(|| trig::acos(self))
                 }
                 #[inline(always)]
                 fn tanh(self) -> Self {
@@ -413,7 +422,7 @@ mod tests {
             truth(below | !not_above),
             x.exp(),
             (x.abs() + 0.1).powf(y * 0.1),
-            x.sin() + y.cos(),
+            x.sin() + y.cos() + (x / 9.0).asin() * (y / 9.0).acos(),
             x.tanh() + (x.abs() + 0.1).ln(),
             x.apply(|x| (x * x, 0.0)) + x.apply2(y, |x, y| (x.hypot(y), 0.0, 0.0)),
         ]
