@@ -19,7 +19,9 @@
 //! 5. A [`Kernel`] points at constants and records of a group that stays borrowed. A [`Phase`] owns
 //!    its groups, in boxes of their own, and hands out shared references only, so that what its
 //!    kernels point at stays where it is and what it is.
-//! 6. `Picks` note how far they reach when they are made, and look whether that is there before
+//! 6. Numbers side by side are stepped as another type than the state keeps them as; `LiesAs`, which
+//!    only types of the same layout implement, says which may stand for which.
+//! 7. `Picks` note how far they reach when they are made, and look whether that is there before
 //!    they copy.
 #![allow(unsafe_code, reason = "see the argument above")]
 
