@@ -7,6 +7,7 @@
 use crate::compiler::{self, Made, NotCompiled};
 use crate::frame::frame;
 use crate::library::{Code, EngineUnit};
+use crate::script;
 use crate::text::{self, Language, Style};
 use fluxline_core::circuit::Registry;
 use fluxline_core::instructions::Instructions;
@@ -105,7 +106,7 @@ impl LaneSource {
         let not_there = || vec![Obstacle { component: None, why: "a temperature is looked at" }];
         let seen = seen.ok_or_else(not_there)?;
         let count = layout.first(Array::Figures);
-        let common = text::common_slots(&program, (0..count).map(is_common).collect());
+        let common = script::common_slots(&program, (0..count).map(is_common).collect());
         let style = Style::of(Language::Lanes, &text::no_comment, &program);
         let style = Style { seen: &seen, common: &common, ..style };
         let text = text::write(&program, &style);

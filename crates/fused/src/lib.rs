@@ -22,5 +22,6 @@ pub mod lanes;
 pub mod library;
 mod order;
 mod roots;
+pub mod script;
 pub mod run;
 pub mod text;
