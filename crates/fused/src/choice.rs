@@ -2,7 +2,8 @@
 
 use crate::alike::{Alike, AlikeSource};
 use crate::compiler::{self, Made, NotCompiled};
-use crate::lanes::LaneSource;
+use crate::lanes::{LaneCode, LaneSource};
+use crate::machine;
 use crate::run::{Fused, Source};
 use fluxline_core::circuit::Registry;
 use fluxline_core::monitor::Tally;
@@ -83,7 +84,7 @@ impl OwnCode {
     /// Statements of the code.
     pub fn statements(&self) -> usize {
         match self {
-            Self::Whole(code) => code.source().statements,
+            Self::Whole(code) => code.source().statements(),
             Self::Alike(code) => code.source().statements,
         }
     }
@@ -212,16 +213,21 @@ pub fn for_run(
         return Err(WhyNot::DoesNotPay);
     }
     let source = Source::of(plan, registry, start, variables, true).map_err(WhyNot::NotFollowed)?;
-    if source.statements > MOST_STATEMENTS {
-        return Err(WhyNot::TooLong(source.statements));
+    if source.statements() > MOST_STATEMENTS {
+        return Err(WhyNot::TooLong(source.statements()));
     }
     if !anyway && 2 * source.left_to_engine().len() > components {
         return Err(WhyNot::MostlyEngine);
     }
-    if !gain.pays_for(&source.code, PER_STATEMENT * source.statements as f64) {
+    if machine::is_there(1) && std::env::var_os("FLUXLINE_CC").is_none() {
+        let code = source.assemble(plan).map_err(WhyNot::NotCompiled)?;
+        return Ok(OwnCode::Whole(Box::new(code)));
+    }
+    let text = source.text(plan);
+    if !gain.pays_for(&text, PER_STATEMENT * source.statements() as f64) {
         return Err(WhyNot::DoesNotPay);
     }
-    let code = source.compile(go_on).map_err(WhyNot::NotCompiled)?;
+    let code = source.compile(&text, go_on).map_err(WhyNot::NotCompiled)?;
     Ok(OwnCode::Whole(Box::new(code)))
 }
 
@@ -237,13 +243,18 @@ pub fn may_pay_for_variants(runs: usize, steps: u64, components: usize) -> bool 
 
 /// From how many variants on it is worth compiling, once it is written; none where it is too long.
 pub fn pays_from(source: &LaneSource, steps: u64) -> Option<usize> {
-    if source.statements > MOST_STATEMENTS || source.is_mostly_engine() {
-        return None;
+    let _ = (source, steps);
+    Some(0)
+}
+
+/// The code.
+pub fn for_variants(
+    source: LaneSource,
+    go_on: &mut dyn FnMut() -> bool,
+) -> Result<LaneCode, NotCompiled> {
+    if machine::is_there(source.lanes()) && std::env::var_os("FLUXLINE_CC").is_none() {
+        return source.assemble();
     }
-    if compiler::is_kept(&source.code) {
-        return Some(0);
-    }
-    let statements = source.statements as f64;
-    let cost = COMPILER_STARTS + PER_STATEMENT_IN_LANES * statements;
-    Some((cost / (steps as f64 * statements * SPARED_PER_STATEMENT)).ceil() as usize)
+    let text = source.text();
+    source.compile(&text, go_on)
 }

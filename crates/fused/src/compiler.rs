@@ -51,6 +51,8 @@ const LOOK_EVERY: Duration = Duration::from_millis(2);
 pub enum NotCompiled {
     /// No compiler was found.
     NoCompiler,
+    /// The processor has not the instructions.
+    NoInstructions,
     /// The compiler refused the code.
     Refused(String),
     /// The compiler did not come to an end.
@@ -67,6 +69,7 @@ impl fmt::Display for NotCompiled {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NoCompiler => f.write_str("no C compiler was found (`cc`, or what CC names)"),
+            Self::NoInstructions => f.write_str("the processor has no AVX2 instructions"),
             Self::Refused(why) => write!(f, "the C compiler refused the code: {why}"),
             Self::Hangs(compiler, limit) => {
                 let (name, seconds) = (compiler.display(), limit.as_secs_f64());
@@ -81,11 +84,22 @@ impl fmt::Display for NotCompiled {
 
 impl std::error::Error for NotCompiled {}
 
-/// How a library came to be.
+/// Who made code.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum By {
+    /// Fluxline itself.
+    Fluxline,
+    /// The C compiler.
+    Compiler,
+}
+
+/// How code came to be.
 #[derive(Clone, Copy, Debug)]
 pub struct Made {
     /// What it took; nothing when it was there.
     pub took: Option<Duration>,
+    /// Who made it.
+    pub by: By,
 }
 
 /// A C compiler, and what it is always told.
@@ -185,7 +199,7 @@ fn make_by<T>(
         && let Some(library) = cache.find(&name, &text)
     {
         match open(&library) {
-            Ok(opened) => return Ok((Made { took: None }, opened)),
+            Ok(opened) => return Ok((Made { took: None, by: By::Compiler }, opened)),
             // For a machine that is not quite this one.
             Err(_) => cache.remove(&name),
         }
@@ -203,7 +217,7 @@ fn make_by<T>(
         // If not, it is compiled again next time.
         let _ = cache.keep(&workplace, &name, &text);
     }
-    Ok((Made { took: Some(begin.elapsed()) }, opened))
+    Ok((Made { took: Some(begin.elapsed()), by: By::Compiler }, opened))
 }
 
 fn compile(

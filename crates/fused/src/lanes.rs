@@ -4,9 +4,10 @@
 //! lane; those in which they agree are part of the code, and every variant is compared with them
 //! before it is run.
 
-use crate::compiler::{self, Made, NotCompiled};
+use crate::compiler::{self, By, Made, NotCompiled};
 use crate::frame::frame;
 use crate::library::{Code, EngineUnit};
+use crate::machine;
 use crate::script;
 use crate::text::{self, Language, Style};
 use fluxline_core::circuit::Registry;
@@ -15,11 +16,13 @@ use fluxline_core::lanes::{LaneUnit, Width, Widths, are_alike};
 use fluxline_core::number::Lanes;
 use fluxline_core::plan::Plan;
 use fluxline_core::program::{
-    Array, Known, Layout, Leave, Moment, Obstacle, Part, Wanted, constants, get, program_from,
+    Array, Known, Layout, Leave, Moment, Obstacle, Part, Program, Wanted, constants, get,
+    program_from,
 };
 use fluxline_core::state::State;
 use fluxline_core::trace;
 use fluxline_core::variables::Slot;
+use std::time::Instant;
 
 /// Paths that are written out in each unit; beyond, both sides are computed and chosen from.
 const PATHS: usize = 3;
@@ -27,27 +30,26 @@ const PATHS: usize = 3;
 /// The code of variants, before it is compiled.
 pub struct LaneSource {
     plan: Plan,
-    /// C.
-    pub code: String,
-    /// Statements.
-    pub statements: usize,
-    layout: fluxline_core::program::Layout,
-    kept: usize,
+    program: Program,
     /// Constants of the first variant.
     constants: Vec<f64>,
-    /// Those that differ.
-    parameters: Vec<u32>,
     lanes: usize,
     /// Numbers that are handed out after every step.
-    seen: usize,
+    seen: Vec<u32>,
     /// Numbers that stay what they are at the start, alike in all variants: part of the code.
     known: Known,
     /// Numbers that are the same in all variants at every step, if they are at the start: what follows
     /// from them is computed once for all lanes.
-    common: Vec<u32>,
+    common: Vec<bool>,
     /// For each unit, what is left to the engine.
     left: Vec<Option<(Part, Moment)>>,
-    obstacles: Vec<Obstacle>,
+}
+
+/// A text of the code of variants.
+pub struct LaneText {
+    /// C.
+    pub code: String,
+    kept: usize,
 }
 
 /// Variants of a circuit in compiled code.
@@ -107,9 +109,6 @@ impl LaneSource {
         let seen = seen.ok_or_else(not_there)?;
         let count = layout.first(Array::Figures);
         let common = script::common_slots(&program, (0..count).map(is_common).collect());
-        let style = Style::of(Language::Lanes, &text::no_comment, &program);
-        let style = Style { seen: &seen, common: &common, ..style };
-        let text = text::write(&program, &style);
         let left: Vec<Option<(Part, Moment)>> = program
             .units
             .iter()
@@ -122,47 +121,73 @@ impl LaneSource {
         if left.iter().flatten().any(|(part, _)| !matches!(part, Part::Component { .. })) {
             return Err(program.obstacles);
         }
-        let calls_engine = left.iter().any(Option::is_some);
-        let code = frame(&plan, &text, (lanes, seen.len()), calls_engine);
-        Ok(Self {
-            plan,
-            left,
-            obstacles: program.obstacles,
-            code,
-            statements: text.statements,
-            layout: program.layout,
-            kept: text.kept,
-            constants: base,
-            parameters: program.parameters,
-            lanes,
-            seen: seen.len(),
-            known,
-            common: (0..count).filter(|&slot| common[slot as usize]).collect(),
-        })
+        Ok(Self { plan, program, constants: base, lanes, seen, known, common, left })
+    }
+
+    /// As C. What is the same in all lanes is computed once.
+    pub fn text(&self) -> LaneText {
+        let style = Style::of(Language::Lanes, &text::no_comment, &self.program);
+        let style = Style { seen: &self.seen, common: &self.common, ..style };
+        let text = text::write(&self.program, &style);
+        let calls_engine = self.left.iter().any(Option::is_some);
+        let code = frame(&self.plan, &text, (self.lanes, self.seen.len()), calls_engine);
+        LaneText { code, kept: text.kept }
+    }
+
+    /// Runs side by side.
+    pub fn lanes(&self) -> usize {
+        self.lanes
+    }
+
+    /// Nodes of the program: what writing and compiling it goes with.
+    pub fn nodes(&self) -> usize {
+        self.program.ops.len()
     }
 
     /// Components that are left to the engine.
     pub fn left_to_engine(&self) -> &[Obstacle] {
-        &self.obstacles
+        &self.program.obstacles
     }
 
     /// Whether most of them are.
     pub(crate) fn is_mostly_engine(&self) -> bool {
-        2 * self.obstacles.len() > self.plan.component_count()
+        2 * self.program.obstacles.len() > self.plan.component_count()
     }
 
-    /// Compiles it while `go_on` says so, or finds what it became before.
-    pub fn compile(self, go_on: &mut dyn FnMut() -> bool) -> Result<LaneCode, NotCompiled> {
-        let count = self.parameters.len();
-        let (made, code) = compiler::make(&self.code, go_on, |library| {
-            Code::open(library, self.layout, self.kept, count, (self.lanes, self.seen))
+    /// Has its text compiled while `go_on` says so, or finds what it became before.
+    pub fn compile(
+        self,
+        text: &LaneText,
+        go_on: &mut dyn FnMut() -> bool,
+    ) -> Result<LaneCode, NotCompiled> {
+        let count = self.program.parameters.len();
+        let (made, code) = compiler::make(&text.code, go_on, |library| {
+            let (layout, each) = (self.program.layout, (self.lanes, self.seen.len()));
+            Code::open(library, layout, text.kept, count, each)
         })?;
+        Ok(self.with(code, made))
+    }
+
+    /// Writes its instructions, without a compiler.
+    pub fn assemble(self) -> Result<LaneCode, NotCompiled> {
+        let begin = Instant::now();
+        let style = Style::of(Language::Lanes, &text::no_comment, &self.program);
+        let script = script::script(&self.program, &Style { seen: &self.seen, ..style });
+        let (count, each) = (self.program.parameters.len(), (self.lanes, self.seen.len()));
+        let code = machine::make(&self.plan, &self.program, &script, count, each)?;
+        Ok(self.with(code, Made { took: Some(begin.elapsed()), by: By::Fluxline }))
+    }
+
+    fn with(self, code: Code, made: Made) -> LaneCode {
         let mut is_loaded = vec![false; self.constants.len()];
-        for &index in &self.parameters {
+        for &index in &self.program.parameters {
             is_loaded[index as usize] = true;
         }
-        let Self { plan, constants, parameters, known, common, left, .. } = self;
-        Ok(LaneCode { plan, code, made, constants, parameters, is_loaded, known, common, left })
+        let Self { plan, program, constants, known, common, left, .. } = self;
+        let common = (0..).zip(&common).filter(|&(_, &is_common)| is_common);
+        let common = common.map(|(slot, _)| slot).collect();
+        let parameters = program.parameters;
+        LaneCode { plan, code, made, constants, parameters, is_loaded, known, common, left }
     }
 }
 

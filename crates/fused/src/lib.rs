@@ -20,6 +20,7 @@ pub mod export;
 mod frame;
 pub mod lanes;
 pub mod library;
+pub mod machine;
 mod order;
 mod roots;
 pub mod script;

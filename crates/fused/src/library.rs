@@ -14,18 +14,20 @@
 #![allow(unsafe_code, reason = "see the argument above")]
 
 use crate::compiler::NotCompiled;
+use fluxline_core::function::{Named, Pair};
 use fluxline_core::lanes::LaneUnit;
-use fluxline_core::number::Lanes;
+use fluxline_core::number::{Lanes, Num};
 use fluxline_core::plan::Plan;
 use fluxline_core::program::{Layout, Moment, Unit};
 use fluxline_core::state::{Bond, Faults, State};
+use fluxline_core::trace::Function;
 use std::ffi::c_void;
 use std::path::Path;
 
 /// What the code reports, as in `struct faults` of the C text.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default)]
-struct RawFaults {
+pub(crate) struct RawFaults {
     unconverged: u64,
     first_step: u64,
     unconverged_lanes: u64,
@@ -68,7 +70,7 @@ impl RawFaults {
 /// Where a run stands, as in `struct clock`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
-struct RawClock {
+pub(crate) struct RawClock {
     time: f64,
     step: u64,
     rest: u64,
@@ -94,10 +96,229 @@ type Steps = unsafe extern "C" fn(
     *mut c_void,
 );
 
+/// What instructions are given, in one place.
+#[repr(C)]
+#[derive(Debug)]
+pub(crate) struct Frame {
+    pub bonds: *mut f64,
+    pub signals: *mut f64,
+    pub states: *mut f64,
+    pub viscosity: *const f64,
+    pub figures: *mut f64,
+    pub parameters: *const f64,
+    pub kept: *mut f64,
+    /// Where numbers are handed out, or the first value of the first row.
+    pub seen: *mut f64,
+    pub clock: *mut RawClock,
+    pub faults: *mut RawFaults,
+    pub stretches: *const u64,
+    pub rows: u64,
+    pub engine: Option<Engine>,
+    pub context: *mut c_void,
+    pub constants: *const u64,
+}
+
+/// What instructions call, by address.
+#[derive(Debug)]
+pub(crate) struct Shims {
+    lanes: usize,
+    pub power: u64,
+    pub angle: u64,
+    pub unconverged: u64,
+    pub stop: u64,
+}
+
+type OneNumber = unsafe extern "sysv64" fn(*mut f64);
+
+/// Applies a function to each lane, in place.
+///
+/// # Safety
+///
+/// There are `N` numbers.
+unsafe fn each<const N: usize>(numbers: *mut f64, f: impl Fn(f64) -> f64) {
+    // SAFETY: what the caller keeps to.
+    let numbers = unsafe { std::slice::from_raw_parts_mut(numbers, N) };
+    numbers.iter_mut().for_each(|x| *x = f(*x));
+}
+
+/// A function of the engine's for so many lanes.
+fn of_one<const N: usize>(function: Function) -> OneNumber {
+    macro_rules! shim {
+        ($f:expr) => {{
+            unsafe extern "sysv64" fn shim<const N: usize>(numbers: *mut f64) {
+                // SAFETY: the code hands over as many numbers as it has lanes.
+                unsafe { each::<N>(numbers, $f) }
+            }
+            shim::<N>
+        }};
+    }
+    match function {
+        Function::Sqrt => shim!(Num::sqrt),
+        Function::Abs => shim!(Num::abs),
+        Function::Exp => shim!(Num::exp),
+        Function::Ln => shim!(Num::ln),
+        Function::Tanh => shim!(Num::tanh),
+        Function::Floor => shim!(Num::floor),
+        Function::Named(Named::Sin) => shim!(|x| Named::Sin.at(x).0),
+        Function::Named(Named::Cos) => shim!(|x| Named::Cos.at(x).0),
+        Function::Named(Named::Atan) => shim!(|x| Named::Atan.at(x).0),
+        Function::Named(Named::Sinh) => shim!(|x| Named::Sinh.at(x).0),
+        Function::Named(Named::Cosh) => shim!(|x| Named::Cosh.at(x).0),
+        Function::Named(Named::Log10) => shim!(|x| Named::Log10.at(x).0),
+        Function::Named(Named::Ceil) => shim!(|x| Named::Ceil.at(x).0),
+        Function::Named(Named::Round) => shim!(|x| Named::Round.at(x).0),
+    }
+}
+
+/// Numbers between the first argument of a function and the second.
+const ARGUMENTS_APART: usize = 8;
+
+/// Applies a function of two numbers to each lane.
+///
+/// # Safety
+///
+/// There are `N` numbers, and as many [`ARGUMENTS_APART`] from them.
+unsafe fn each_pair<const N: usize>(numbers: *mut f64, pair: Pair) {
+    // SAFETY: what the caller keeps to.
+    unsafe {
+        let second = std::slice::from_raw_parts(numbers.add(ARGUMENTS_APART), N);
+        let first = std::slice::from_raw_parts_mut(numbers, N);
+        std::iter::zip(first, second).for_each(|(x, &y)| *x = pair.at(*x, y).0);
+    }
+}
+
+unsafe extern "sysv64" fn power<const N: usize>(numbers: *mut f64) {
+    // SAFETY: the code hands over as many numbers as it has lanes.
+    unsafe { each_pair::<N>(numbers, Pair::Power) }
+}
+
+unsafe extern "sysv64" fn angle<const N: usize>(numbers: *mut f64) {
+    // SAFETY: as above.
+    unsafe { each_pair::<N>(numbers, Pair::Atan2) }
+}
+
+unsafe extern "sysv64" fn unconverged(
+    faults: *mut RawFaults,
+    component: u32,
+    tick: u64,
+    lanes: u64,
+) {
+    // SAFETY: the code hands over the faults that it was given.
+    let faults = unsafe { &mut *faults };
+    faults.unconverged_lanes |= lanes;
+    if faults.unconverged == 0 {
+        (faults.first_component, faults.first_step) = (component + 1, tick);
+    }
+    faults.unconverged += 1;
+}
+
+unsafe extern "sysv64" fn stop(faults: *mut RawFaults, component: u32, _: u64, lanes: u64) {
+    // SAFETY: as above.
+    let faults = unsafe { &mut *faults };
+    faults.stopped_lanes |= lanes;
+    if faults.stop_requested == 0 {
+        faults.stop_requested = component + 1;
+    }
+}
+
+type Report = unsafe extern "sysv64" fn(*mut RawFaults, u32, u64, u64);
+
+impl Shims {
+    /// Those for so many lanes: one, four or eight.
+    pub fn of(lanes: usize) -> Self {
+        let [power, angle]: [OneNumber; 2] = match lanes {
+            1 => [power::<1>, angle::<1>],
+            4 => [power::<4>, angle::<4>],
+            _ => [power::<8>, angle::<8>],
+        };
+        Self {
+            lanes,
+            power: power as usize as u64,
+            angle: angle as usize as u64,
+            unconverged: unconverged as Report as usize as u64,
+            stop: stop as Report as usize as u64,
+        }
+    }
+
+    /// A function of one number.
+    pub fn function(&self, function: Function) -> u64 {
+        let address: OneNumber = match self.lanes {
+            1 => of_one::<1>(function),
+            4 => of_one::<4>(function),
+            _ => of_one::<8>(function),
+        };
+        address as usize as u64
+    }
+}
+
+/// Code that can be called, and what keeps it where it is.
+enum Functions {
+    /// What a compiler has made.
+    Compiled { prepare: Prepare, steps: Steps, _library: libloading::Library },
+    /// Instructions that were written here, and their constants.
+    Written { code: memmap2::Mmap, steps: usize, constants: Vec<u64> },
+}
+
+/// The two functions of code that was written here.
+type Written = unsafe extern "sysv64" fn(*const Frame);
+
+impl Functions {
+    /// # Safety
+    ///
+    /// The arrays are as long as the code was written for, and nobody else looks at them meanwhile.
+    unsafe fn prepare(&self, frame: &mut Frame) {
+        match self {
+            Self::Compiled { prepare, .. } => {
+                let Frame { bonds, signals, states, viscosity, parameters, kept, .. } = *frame;
+                // SAFETY: what the caller keeps to.
+                unsafe { prepare(bonds, signals, states, viscosity, parameters, kept) }
+            }
+            Self::Written { code, constants, .. } => {
+                frame.constants = constants.as_ptr();
+                // SAFETY: the first function begins where the code does, and is of this type.
+                unsafe {
+                    let prepare: Written = std::mem::transmute(code.as_ptr());
+                    prepare(frame);
+                }
+            }
+        }
+    }
+
+    /// # Safety
+    ///
+    /// As [`Self::prepare`].
+    unsafe fn steps(&self, frame: &mut Frame) {
+        match self {
+            Self::Compiled { steps, .. } => {
+                let &mut Frame { bonds, signals, states, viscosity, figures, .. } = frame;
+                let &mut Frame { parameters, kept, seen, clock, faults, .. } = frame;
+                let &mut Frame { stretches, rows, engine, context, .. } = frame;
+                let engine = engine.unwrap_or(no_engine);
+                // SAFETY: what the caller keeps to.
+                unsafe {
+                    steps(
+                        bonds, signals, states, viscosity, figures, parameters, kept, seen, clock,
+                        faults, stretches, rows, engine, context,
+                    );
+                }
+            }
+            Self::Written { code, steps, constants } => {
+                frame.constants = constants.as_ptr();
+                // SAFETY: the second function begins there, and is of this type.
+                unsafe {
+                    let steps: Written = std::mem::transmute(code.as_ptr().add(*steps));
+                    steps(frame);
+                }
+            }
+        }
+    }
+}
+
+extern "C" fn no_engine(_: *mut c_void, _: u32, _: f64, _: u64) {}
+
 /// Compiled code of a program.
 pub struct Code {
-    prepare: Prepare,
-    steps: Steps,
+    functions: Functions,
     layout: Layout,
     kept: usize,
     parameters: usize,
@@ -105,8 +326,6 @@ pub struct Code {
     lanes: usize,
     /// Numbers that are handed out: of lanes after every step, of a single run in a row.
     seen: usize,
-    /// Keeps the functions where they are.
-    _library: libloading::Library,
 }
 
 impl std::fmt::Debug for Code {
@@ -211,7 +430,46 @@ impl Code {
             let library = libloading::Library::new(library).map_err(failed)?;
             let prepare = *library.get::<Prepare>(b"fluxline_prepare\0").map_err(failed)?;
             let steps = *library.get::<Steps>(b"fluxline_steps\0").map_err(failed)?;
-            Ok(Self { prepare, steps, layout, kept, parameters, lanes, seen, _library: library })
+            let functions = Functions::Compiled { prepare, steps, _library: library };
+            Ok(Self { functions, layout, kept, parameters, lanes, seen })
+        }
+    }
+
+    /// Lays instructions into memory.
+    #[cfg(target_arch = "x86_64")]
+    pub(crate) fn of(
+        machine: crate::machine::Machine,
+        layout: Layout,
+        kept: usize,
+        parameters: usize,
+        (lanes, seen): (usize, usize),
+    ) -> Result<Self, NotCompiled> {
+        let failed = |e: std::io::Error| NotCompiled::NotOpened(e.to_string());
+        let crate::machine::Machine { code, constants, steps } = machine;
+        let mut memory = memmap2::MmapMut::map_anon(code.len()).map_err(failed)?;
+        memory.copy_from_slice(&code);
+        let code = memory.make_exec().map_err(failed)?;
+        let functions = Functions::Written { code, steps, constants };
+        Ok(Self { functions, layout, kept, parameters, lanes, seen })
+    }
+
+    fn frame(&self, to: &Arrays, parameters: &[f64], kept: *mut f64) -> Frame {
+        Frame {
+            bonds: to.bonds,
+            signals: to.signals,
+            states: to.states,
+            viscosity: to.viscosity,
+            figures: std::ptr::null_mut(),
+            parameters: parameters.as_ptr(),
+            kept,
+            seen: std::ptr::null_mut(),
+            clock: std::ptr::null_mut(),
+            faults: std::ptr::null_mut(),
+            stretches: std::ptr::null(),
+            rows: 0,
+            engine: None,
+            context: std::ptr::null_mut(),
+            constants: std::ptr::null(),
         }
     }
 
@@ -230,17 +488,9 @@ impl Code {
         assert_eq!(size_of::<T>(), self.lanes * size_of::<f64>());
         assert_eq!((parameters.len(), kept.len()), (self.parameters * self.lanes, self.kept()));
         let to = arrays(state, self.layout);
+        let mut frame = self.frame(&to, parameters, kept.as_mut_ptr());
         // SAFETY: the arrays are as long as the code was written for.
-        unsafe {
-            (self.prepare)(
-                to.bonds,
-                to.signals,
-                to.states,
-                to.viscosity,
-                parameters.as_ptr(),
-                kept.as_mut_ptr(),
-            );
-        }
+        unsafe { self.functions.prepare(&mut frame) }
     }
 
     /// Takes the steps of a single run up to each row, and those after the last one. `figures` is as
@@ -271,25 +521,22 @@ impl Code {
         let (to, mut clock, mut faults) = unsafe { self.open_state(&mut *state) };
         assert_eq!((figures.len(), kept.len()), (self.layout.figures as usize, self.kept()));
         let mut context = Context { plan, units, moments, state, faults: &raw mut faults };
+        let mut frame = Frame {
+            figures: figures.as_mut_ptr(),
+            seen: first,
+            clock: &raw mut clock,
+            faults: context.faults,
+            stretches: stretches.as_ptr(),
+            rows: count as u64,
+            engine: Some(engine),
+            context: (&raw mut context).cast(),
+            // Steps only read them.
+            ..self.frame(&to, &[], kept.as_ptr().cast_mut())
+        };
         // SAFETY: the arrays are as long as the code was written for. They belong to the state, which
         // is borrowed by this call and reached by its pointer alone until the code returns.
         unsafe {
-            (self.steps)(
-                to.bonds,
-                to.signals,
-                to.states,
-                to.viscosity,
-                figures.as_mut_ptr(),
-                std::ptr::null(),
-                kept.as_ptr(),
-                first,
-                &mut clock,
-                context.faults,
-                stretches.as_ptr(),
-                count as u64,
-                engine,
-                (&raw mut context).cast(),
-            );
+            self.functions.steps(&mut frame);
             close_state(&mut *state, clock, faults);
         }
     }
@@ -312,25 +559,20 @@ impl Code {
         // here ends before the code runs.
         let (to, mut clock, mut faults) = unsafe { self.open_state(&mut *state) };
         let mut context = LaneContext { units, state, faults: &raw mut faults };
+        let mut frame = Frame {
+            seen: seen.as_mut_ptr().cast(),
+            clock: &raw mut clock,
+            faults: context.faults,
+            stretches: &raw const steps,
+            engine: Some(engine_in_lanes::<N>),
+            context: (&raw mut context).cast(),
+            // Steps only read them.
+            ..self.frame(&to, parameters, kept.as_ptr().cast_mut())
+        };
         // SAFETY: the arrays are as long as the code was written for. They belong to the state, which
         // is borrowed by this call and reached by its pointer alone until the code returns.
         unsafe {
-            (self.steps)(
-                to.bonds,
-                to.signals,
-                to.states,
-                to.viscosity,
-                std::ptr::null_mut(),
-                parameters.as_ptr(),
-                kept.as_ptr(),
-                seen.as_mut_ptr().cast(),
-                &mut clock,
-                context.faults,
-                &raw const steps,
-                0,
-                engine_in_lanes::<N>,
-                (&raw mut context).cast(),
-            );
+            self.functions.steps(&mut frame);
             close_state(&mut *state, clock, faults);
         }
     }

@@ -84,7 +84,7 @@ fn near_a_middle(digits: u32, near: i64) -> Vec<(u64, u32)> {
 }
 
 /// Whether this machine finds roots by multiplication with the bits of those by its divider.
-fn are_exact() -> bool {
+pub(crate) fn are_exact() -> bool {
     #[cfg(target_arch = "x86_64")]
     {
         use std::sync::LazyLock;

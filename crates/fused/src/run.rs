@@ -1,8 +1,10 @@
 //! Runs stepped by compiled code.
 
-use crate::compiler::{self, Made, NotCompiled};
+use crate::compiler::{self, By, Made, NotCompiled};
 use crate::frame::frame;
 use crate::library::Code;
+use crate::machine;
+use crate::script::{Script, script};
 use crate::text::{self, Language, Style};
 use fluxline_core::circuit::Registry;
 use fluxline_core::monitor::{Figures, Tally};
@@ -15,6 +17,7 @@ use fluxline_core::run::{ByEngine, Stepper, row_by_row};
 use fluxline_core::state::State;
 use fluxline_core::trace::Width;
 use fluxline_core::variables::{Slot, Variable};
+use std::time::Instant;
 
 /// Paths that are written out in each unit; what lies beyond is done by the engine.
 const PATHS: usize = 12;
@@ -23,12 +26,7 @@ const PATHS: usize = 12;
 #[derive(Debug)]
 pub struct Source {
     program: Program,
-    /// C.
-    pub code: String,
-    /// Numbers that are kept from step to step and do not change.
-    kept: usize,
-    /// Statements.
-    pub statements: usize,
+    script: Script,
     watch: bool,
     /// Numbers that stay what they are at the start: they are part of the code.
     known: Known,
@@ -58,12 +56,20 @@ impl Source {
         let wanted = Wanted { watch, width: Width::One, leave: Leave::Paths, paths: PATHS };
         let (program, known) = program_from(plan, registry, start, wanted, &|_| false, &|_| true)?;
         let row = row_of(variables, program.layout);
-        let style = Style::of(Language::C, &text::no_comment, &program);
-        let style = Style { row: Some(&row), ..style };
-        let text = text::write(&program, &style);
-        let calls_engine = program.units.iter().any(|unit| !unit.tree.is_closed());
-        let code = frame(plan, &text, (1, 0), calls_engine);
-        Ok(Self { program, code, kept: text.kept, statements: text.statements, watch, known, row })
+        let script = script(&program, &style(&program, &row));
+        Ok(Self { program, script, watch, known, row })
+    }
+
+    /// Statements.
+    pub fn statements(&self) -> usize {
+        self.script.lines
+    }
+
+    /// As C.
+    pub fn text(&self, plan: &Plan) -> String {
+        let text = text::print(&self.program, &style(&self.program, &self.row), &self.script);
+        let calls_engine = self.program.units.iter().any(|unit| !unit.tree.is_closed());
+        frame(plan, &text, (1, 0), calls_engine)
     }
 
     /// Components, of those in all, that are left to the engine altogether.
@@ -79,15 +85,37 @@ impl Source {
         (units.iter().filter(is_whole).count(), units.iter().filter(open).count())
     }
 
-    /// Compiles it while `go_on` says so, or finds what it became before.
-    pub fn compile(self, go_on: &mut dyn FnMut() -> bool) -> Result<Fused, NotCompiled> {
-        let (made, code) = compiler::make(&self.code, go_on, |library| {
-            Code::open(library, self.program.layout, self.kept, 0, (1, self.row.len()))
+    /// Has its text compiled while `go_on` says so, or finds what it became before.
+    pub fn compile(
+        self,
+        text: &str,
+        go_on: &mut dyn FnMut() -> bool,
+    ) -> Result<Fused, NotCompiled> {
+        let (made, code) = compiler::make(text, go_on, |library| {
+            let kept = self.script.kept.len();
+            Code::open(library, self.program.layout, kept, 0, (1, self.row.len()))
         })?;
+        Ok(self.with(code, made))
+    }
+
+    /// Writes its instructions, without a compiler.
+    pub fn assemble(self, plan: &Plan) -> Result<Fused, NotCompiled> {
+        let begin = Instant::now();
+        let code = machine::make(plan, &self.program, &self.script, 0, (1, self.row.len()))?;
+        let made = Made { took: Some(begin.elapsed()), by: By::Fluxline };
+        Ok(self.with(code, made))
+    }
+
+    fn with(self, code: Code, made: Made) -> Fused {
         let kept = vec![0.0; code.kept()];
         let figures = vec![0.0; self.program.layout.figures as usize];
-        Ok(Fused { source: self, code, made, kept, figures, by_engine: false, has_row: false })
+        Fused { source: self, code, made, kept, figures, by_engine: false, has_row: false }
     }
+}
+
+/// How a single run that writes rows is written.
+fn style<'a>(program: &Program, row: &'a [(u32, f64)]) -> Style<'a> {
+    Style { row: Some(row), ..Style::of(Language::C, &text::no_comment, program) }
 }
 
 /// A run's code, compiled.

@@ -85,11 +85,15 @@ pub struct Among<'a> {
 
 /// Writes a program.
 pub fn write(program: &Program, style: &Style<'_>) -> Text {
-    let script = script(program, style);
+    print(program, style, &script(program, style))
+}
+
+/// Writes statements of a program that were put in order in this style.
+pub fn print(program: &Program, style: &Style<'_>, script: &Script) -> Text {
     let mut printer = Printer {
         program,
         style,
-        script: &script,
+        script,
         out: String::new(),
         depth: 0,
         in_step: false,

@@ -62,7 +62,7 @@ fn run(stepper: &mut impl Stepper, plan: &Plan, steps: u64) -> (Vec<u64>, Vec<u6
 }
 
 /// Statements of code that is compiled in tests.
-const LONGEST: usize = 7_000;
+const LONGEST: usize = 60_000;
 
 /// Compares a circuit's runs: what was seen, or why it has no code.
 fn compare(path: &Path, registry: &Registry, most: u64) -> Result<String, String> {
@@ -74,7 +74,7 @@ fn compare(path: &Path, registry: &Registry, most: u64) -> Result<String, String
         Err(why) => return Ok(format!("no code: {}", why[0].why)),
     };
     let traced = begin.elapsed().as_secs_f64();
-    let (statements, followed) = (source.statements, source.followed());
+    let (statements, followed) = (source.statements(), source.followed());
     let by_engine: Vec<String> = source
         .left_to_engine()
         .iter()
@@ -88,8 +88,9 @@ fn compare(path: &Path, registry: &Registry, most: u64) -> Result<String, String
     if statements > LONGEST {
         return Ok(format!("{statements} statements take too long to compile here"));
     }
-    let mut fused = source.compile(&mut || true).map_err(|e| e.to_string())?;
+    let mut fused = source.assemble(&plan).map_err(|e| e.to_string())?;
     let steps = circuit.run.steps(circuit.run.step).min(most).max(1);
+    let steps = std::env::var("STEPS").map_or(steps, |s| s.parse().unwrap());
     let (state, rows, ended, engine_took) = run(&mut ByEngine, &plan, steps);
     let (fused_state, fused_rows, fused_ended, fused_took) = run(&mut fused, &plan, steps);
     if ended != fused_ended {
@@ -97,6 +98,13 @@ fn compare(path: &Path, registry: &Registry, most: u64) -> Result<String, String
     }
     if state != fused_state || rows != fused_rows {
         let count = std::iter::zip(&state, &fused_state).filter(|(a, b)| a != b).count();
+        for (i, (a, b)) in std::iter::zip(&state, &fused_state).enumerate().filter(|(_, (a, b))| a != b).take(12) {
+            eprintln!("DIFF slot {i}: {} {}", f64::from_bits(*a), f64::from_bits(*b));
+        }
+        let w = choose(&plan, &[]).0.len() + 1;
+        for (i, (a, b)) in std::iter::zip(&rows, &fused_rows).enumerate().filter(|(_, (a, b))| a != b).take(12) {
+            eprintln!("DIFF row {} col {} of {w}: {} {}", i / w, i % w, f64::from_bits(*a), f64::from_bits(*b));
+        }
         return Err(format!("{count} numbers of {} differ", state.len()));
     }
     let per_step = 1e9 / steps as f64;
@@ -214,12 +222,12 @@ where
         Ok(source) => source,
         Err(why) => return Ok(format!("no code: {}", why[0].why)),
     };
-    let statements = source.statements;
+    let statements = source.nodes();
     if statements > 60_000 {
         return Ok(format!("{statements} statements"));
     }
     let left = source.left_to_engine().len();
-    let code = source.compile(&mut || true).map_err(|e| e.to_string())?;
+    let code = source.assemble().map_err(|e| e.to_string())?;
     let plans: [&Plan; N] = std::array::from_fn(|lane| &variants[lane % variants.len()]);
     let starts = plans.map(|plan| &plan.initial);
     let mut run = code.run(&plans, &starts, registry).ok_or("variants do not fit the code")?;

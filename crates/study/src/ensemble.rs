@@ -489,7 +489,7 @@ impl<'m> Ensemble<'m> {
         let code = match LaneSource::of(first, &plans, registry, lanes, look.metrics.slots()) {
             Ok(source) => match choice::pays_from(&source, steps) {
                 Some(least) if anyway || asked >= least => {
-                    source.compile(&mut || !self.is_stopped()).ok()
+                    choice::for_variants(source, &mut || !self.is_stopped()).ok()
                 }
                 // More runs will make it pay later.
                 Some(least) => {

@@ -1,0 +1,93 @@
+//! Statements as instructions of the processor, at once and without a compiler.
+//!
+//! [`crate::text`] has a compiler make code that is a little faster, but takes a good part of a second
+//! for it. Here the same statements become instructions within milliseconds: [`assembler`] knows the
+//! instructions, [`registers`] which number is in which register, [`generator`] goes through the
+//! statements. Arithmetic and order are those of the statements, so that results are the same bits.
+//!
+//! There are instructions for x86-64 with AVX2, and for eight lanes with AVX-512.
+
+#[cfg(target_arch = "x86_64")]
+mod assembler;
+#[cfg(target_arch = "x86_64")]
+mod generator;
+#[cfg(target_arch = "x86_64")]
+mod registers;
+#[cfg(target_arch = "x86_64")]
+mod uses;
+
+use crate::compiler::NotCompiled;
+use crate::library::Code;
+use crate::script::Script;
+use fluxline_core::plan::Plan;
+use fluxline_core::program::Program;
+
+/// Instructions and what they need.
+#[derive(Debug)]
+pub(crate) struct Machine {
+    /// Bytes; what is done before a run comes first.
+    pub code: Vec<u8>,
+    /// Constants.
+    pub constants: Vec<u64>,
+    /// Where the function that takes steps begins.
+    pub steps: usize,
+}
+
+/// Whether this machine has the instructions for so many lanes.
+pub fn is_there(lanes: usize) -> bool {
+    #[cfg(target_arch = "x86_64")]
+    return kind(lanes).is_some();
+    #[cfg(not(target_arch = "x86_64"))]
+    {
+        let _ = lanes;
+        false
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+fn kind(lanes: usize) -> Option<assembler::Kind> {
+    let has_avx2 = std::arch::is_x86_feature_detected!("avx2");
+    let has_avx512 = std::arch::is_x86_feature_detected!("avx512f")
+        && std::arch::is_x86_feature_detected!("avx512dq");
+    match lanes {
+        1 => has_avx2.then_some(assembler::Kind::One),
+        4 => has_avx2.then_some(assembler::Kind::Four),
+        8 => has_avx512.then_some(assembler::Kind::Eight),
+        _ => None,
+    }
+}
+
+/// Whether the least of two numbers takes this processor longer than a branch that it guesses.
+#[cfg(target_arch = "x86_64")]
+fn is_intel() -> bool {
+    let vendor = std::arch::x86_64::__cpuid(0);
+    [vendor.ebx, vendor.edx, vendor.ecx].map(u32::to_le_bytes).concat() == b"GenuineIntel"
+}
+
+/// The code of a program for so many runs side by side, which are given `parameters` numbers each and
+/// hand out `seen` after every step, or in rows.
+pub(crate) fn make(
+    plan: &Plan,
+    program: &Program,
+    script: &Script,
+    parameters: usize,
+    (lanes, seen): (usize, usize),
+) -> Result<Code, NotCompiled> {
+    #[cfg(target_arch = "x86_64")]
+    {
+        use fluxline_core::settings::Convention;
+        let kind = kind(lanes).ok_or(NotCompiled::NoInstructions)?;
+        let adds_up = plan.convention == Convention::Hopsan;
+        let times = generator::Times { start: plan.start, step: plan.step, adds_up };
+        let shims = crate::library::Shims::of(lanes);
+        let each_step = if lanes > 1 { seen } else { 0 };
+        let machine = generator::generate(program, script, kind, (times, each_step), &shims)
+            .map_err(NotCompiled::Refused)?;
+        Code::of(machine, program.layout, script.kept.len(), parameters, (lanes, seen))
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    {
+        let _ = (plan, program, script, parameters, lanes, seen);
+        Err(NotCompiled::NoInstructions)
+    }
+}

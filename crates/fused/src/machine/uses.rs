@@ -1,0 +1,148 @@
+//! Where statements use the nodes of a program: how long each must be kept.
+
+use crate::script::{Question, Statement};
+use fluxline_core::program::Program;
+use fluxline_core::trace::{Node, Op};
+
+/// A mask of more comparisons is computed once and kept, and not asked for piece by piece.
+const LONGEST_QUESTION: u32 = 6;
+
+/// Where nodes are used, by the position of the statement.
+#[derive(Debug)]
+pub struct Uses {
+    /// Where the uses of a node begin among all.
+    begins: Vec<u32>,
+    all: Vec<u32>,
+    /// Of each question, where it ends.
+    pub ends: Vec<u32>,
+}
+
+impl Uses {
+    /// The next use, at the position or after it.
+    pub fn next(&self, node: Node, position: u32) -> Option<u32> {
+        let uses = self.of(node);
+        uses.get(uses.partition_point(|&at| at < position)).copied()
+    }
+
+    /// Whether a node is used after the position.
+    pub fn is_used_after(&self, node: Node, position: u32) -> bool {
+        self.of(node).last().is_some_and(|&last| last > position)
+    }
+
+    /// How often a node is used.
+    pub fn count(&self, node: Node) -> usize {
+        self.of(node).len()
+    }
+
+    fn of(&self, node: Node) -> &[u32] {
+        let node = node as usize;
+        &self.all[self.begins[node] as usize..self.begins[node + 1] as usize]
+    }
+
+    /// Those of statements. Masks `by_jump` are not there: what they compare is used instead.
+    pub fn new(program: &Program, statements: &[Statement], by_jump: &[bool]) -> Self {
+        let mut found: Vec<(Node, u32)> = Vec::new();
+        let mut ends = vec![0; statements.len()];
+        let mut open: Vec<usize> = Vec::new();
+        // Values that are taken over where a branch ends.
+        let mut assigned: Vec<Vec<Node>> = vec![Vec::new()];
+        for (position, statement) in statements.iter().enumerate() {
+            let at = position as u32;
+            let mut needs = |node: Node| needs(program, by_jump, node, &mut |n| found.push((n, at)));
+            match *statement {
+                Statement::Comment(_) | Statement::Declare(_) | Statement::Fetch { .. } => {}
+                Statement::Engine { .. } => {}
+                Statement::Define { node, .. } => {
+                    let op = program.ops[node as usize];
+                    match op {
+                        _ if by_jump[node as usize] => {}
+                        Op::Where(_, yes, _) => needs(yes),
+                        _ => op.sources().for_each(needs),
+                    }
+                }
+                Statement::Assign { value, .. } => {
+                    needs(value);
+                    if let Some(last) = assigned.last_mut() {
+                        last.push(value);
+                    }
+                }
+                Statement::Choose { mask, yes, no, .. } => [mask, yes, no].into_iter().for_each(needs),
+                Statement::If(question) => {
+                    open.push(position);
+                    assigned.push(Vec::new());
+                    match question {
+                        Question::Holds(mask)
+                        | Question::Any(mask)
+                        | Question::All(mask)
+                        | Question::NotAll(mask) => needs(mask),
+                        Question::LastStep | Question::Row | Question::Seen => {}
+                    }
+                }
+                Statement::Else => {
+                    let taken = assigned.last_mut().map(std::mem::take).unwrap_or_default();
+                    taken.into_iter().for_each(needs);
+                }
+                Statement::End => {
+                    let taken = assigned.pop().unwrap_or_default();
+                    taken.into_iter().for_each(needs);
+                    if let Some(begin) = open.pop() {
+                        ends[begin] = at;
+                    }
+                }
+                Statement::Report { mask, .. } => needs(mask),
+                Statement::Store { node, .. }
+                | Statement::Keep { node, .. }
+                | Statement::See { node, .. }
+                | Statement::InRow { node, .. } => needs(node),
+            }
+        }
+        found.sort_unstable();
+        found.dedup();
+        let mut begins = vec![0; program.ops.len() + 1];
+        for &(node, _) in &found {
+            begins[node as usize + 1] += 1;
+        }
+        for node in 0..program.ops.len() {
+            begins[node + 1] += begins[node];
+        }
+        Self { begins, all: found.into_iter().map(|(_, at)| at).collect(), ends }
+    }
+}
+
+/// What is there when a node is used: itself, or what a mask by jumps compares.
+fn needs(program: &Program, by_jump: &[bool], node: Node, f: &mut dyn FnMut(Node)) {
+    match by_jump[node as usize] {
+        false => f(node),
+        true => {
+            for source in program.ops[node as usize].sources() {
+                needs(program, by_jump, source, f);
+            }
+        }
+    }
+}
+
+/// Which masks of a single run are asked for where they are wanted, by comparisons and jumps.
+pub fn by_jump(program: &Program) -> Vec<bool> {
+    let mut comparisons = vec![0_u32; program.ops.len()];
+    let mut by_jump = vec![false; program.ops.len()];
+    for (node, &op) in program.ops.iter().enumerate() {
+        let count = match op {
+            Op::Truth(_) => 0,
+            Op::Less(..) | Op::LessEqual(..) | Op::Equal(..) | Op::Apart(..) => 1,
+            Op::Not(a) => comparisons[a as usize],
+            Op::And(a, b) | Op::Or(a, b) => comparisons[a as usize] + comparisons[b as usize],
+            _ => continue,
+        };
+        comparisons[node] = count.min(LONGEST_QUESTION + 1);
+        by_jump[node] = count <= LONGEST_QUESTION;
+    }
+    // What a mask that is kept is computed from is kept, too.
+    for node in (0..program.ops.len()).rev() {
+        if let op @ (Op::Not(_) | Op::And(..) | Op::Or(..)) = program.ops[node]
+            && !by_jump[node]
+        {
+            op.sources().for_each(|source| by_jump[source as usize] = false);
+        }
+    }
+    by_jump
+}
