@@ -6,6 +6,7 @@
 use fluxline_core::monitor::Tally;
 use fluxline_core::plan::Plan;
 use fluxline_core::run::{ByEngine, Stepper};
+use fluxline_core::settings::Fused;
 use fluxline_core::state::State;
 use fluxline_formats::load_text;
 use fluxline_fused::choice::{OwnCode, for_run};
@@ -132,7 +133,7 @@ fn main() {
         let Some(plan) = Plan::of(circuit, &registry).plan else { continue };
         let steps = (4_000_000 / plan.component_count() as u64).clamp(100, 30_000);
         let mut code =
-            match for_run(&plan, &registry, &plan.initial, &[], steps, true, &mut || true) {
+            match for_run(&plan, &registry, &plan.initial, &[], steps, Fused::On, &mut || true) {
                 Ok(code) => Some(code),
                 Err(why) => {
                     println!("no own code: {why}");

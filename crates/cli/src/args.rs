@@ -394,7 +394,7 @@ pub struct Bench {
     /// Run so many times
     #[arg(long, value_name = "N", default_value_t = 7, value_parser = clap::value_parser!(u32).range(1..))]
     pub repeat: u32,
-    /// Measure code of its own, too, compiled by the C compiler of the machine
+    /// Measure code of its own, too: as Fluxline writes it, and as the C compiler of the machine makes it
     #[arg(
         long,
         value_name = "WHEN",

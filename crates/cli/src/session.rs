@@ -18,7 +18,7 @@ use fluxline_diagnostics::{
 };
 use fluxline_formats::{Draft, Loaded, Override};
 use fluxline_fused::choice::{self, OwnCode, WhyNot};
-use fluxline_fused::compiler::NotCompiled;
+use fluxline_fused::compiler::{Made, NotCompiled};
 use fluxline_lumped::run::Effort;
 use fluxline_lumped::setup::{self, Setup};
 use fluxline_lumped::view::View;
@@ -187,8 +187,8 @@ pub struct Extremes {
 /// Code of its own that a circuit was run with.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Compiled {
-    /// What the compiler took; nothing when the code was there.
-    pub took: Option<Duration>,
+    /// Who made it, and what it took.
+    pub made: Made,
     /// Components that the engine has stepped all the same.
     pub by_engine: Vec<String>,
 }
@@ -528,7 +528,7 @@ impl Session {
             step_use,
             effort,
             fused: fused.map(|code| Compiled {
-                took: code.made().took,
+                made: *code.made(),
                 by_engine: code.engine_steps(plan).into_iter().map(str::to_owned).collect(),
             }),
             no_own_code,
@@ -539,22 +539,18 @@ impl Session {
         }
     }
 
-    /// Whether own code is wanted even if it does not pay; none where it is not wanted at all.
-    fn wants_own_code(&self) -> Option<bool> {
-        match self.circuit.run.fused {
-            FusedChoice::Off => None,
-            FusedChoice::Auto => Some(false),
-            FusedChoice::On => Some(true),
-        }
+    /// How own code is wanted; none where it is not.
+    fn wants_own_code(&self) -> Option<FusedChoice> {
+        Some(self.circuit.run.fused).filter(|&fused| fused != FusedChoice::Off)
     }
 
     /// Whether the run from the start is stepped by own code for components that are alike.
     pub(crate) fn is_fused_alike(&self) -> bool {
         let (plan, steps) = (self.plan(), self.steps());
-        self.wants_own_code().is_some_and(|anyway| {
+        self.wants_own_code().is_some_and(|wanted| {
             let start = &plan.initial;
             let go_on = &mut || !INTERRUPTED.load(Ordering::Relaxed);
-            let code = choice::alike_for_run(plan, &self.registry, start, steps, anyway, go_on);
+            let code = choice::alike_for_run(plan, &self.registry, start, steps, wanted, go_on);
             matches!(code, Ok(Some(_)))
         })
     }
@@ -568,15 +564,15 @@ impl Session {
         steps: u64,
         go_on: &mut dyn FnMut() -> bool,
     ) -> Option<Result<OwnCode, WhyNot>> {
-        let anyway = self.wants_own_code()?;
+        let wanted = self.wants_own_code()?;
         let steps = steps.saturating_sub(state.step);
-        Some(choice::for_run(plan, &self.registry, state, variables, steps, anyway, go_on))
+        Some(choice::for_run(plan, &self.registry, state, variables, steps, wanted, go_on))
     }
 
     /// What is said about own code that was asked for, or waited for, and is not there.
     fn missed(&self, why: &WhyNot) -> Option<Diagnostic> {
         let hangs = matches!(why, WhyNot::NotCompiled(NotCompiled::Hangs(..)));
-        let is_asked_for = self.wants_own_code() == Some(true);
+        let is_asked_for = self.wants_own_code().is_some_and(|wanted| wanted != FusedChoice::Auto);
         let is_told = !matches!(why, WhyNot::NotCompiled(NotCompiled::Interrupted));
         (is_told && (hangs || is_asked_for)).then(|| {
             let message = format!("the circuit has no code of its own: {why}");

@@ -7,6 +7,7 @@ use fluxline_core::monitor::Named;
 use fluxline_core::run::Ended;
 use fluxline_core::settings::{Convention, StepControl};
 use fluxline_diagnostics::{Code, Diagnostic, Diagnostics, SourceMap};
+use fluxline_fused::compiler::{By, Made};
 use fluxline_lumped::run::Effort;
 use fluxline_parallel::threads::SplitError;
 use serde_json::{Value, json};
@@ -90,9 +91,14 @@ impl Report<'_> {
                 format!("{} ({speed} × real time)", wall(completed.wall.as_secs_f64())),
             );
             if let Some(code) = &completed.fused {
-                let made = match code.took {
-                    Some(took) => format!("compiled in {}", wall(took.as_secs_f64())),
-                    None => "compiled before".to_owned(),
+                let made = match code.made {
+                    Made { took: Some(took), by: By::Compiler } => {
+                        format!("compiled in {}", wall(took.as_secs_f64()))
+                    }
+                    Made { took: Some(took), by: By::Fluxline } => {
+                        format!("written in {}", wall(took.as_secs_f64()))
+                    }
+                    Made { took: None, .. } => "compiled before".to_owned(),
                 };
                 let rest = match code.by_engine.len() {
                     0 => String::new(),
@@ -375,7 +381,11 @@ impl Report<'_> {
             "wall_seconds": completed.wall.as_secs_f64(),
             "real_time_factor": completed.real_time_factor(),
             "fused": completed.fused.as_ref().map(|code| json!({
-                "compile_seconds": code.took.map_or(0.0, |took| took.as_secs_f64()),
+                "by": match code.made.by {
+                    By::Fluxline => "fluxline",
+                    By::Compiler => "compiler",
+                },
+                "compile_seconds": code.made.took.map_or(0.0, |took| took.as_secs_f64()),
                 "by_engine": code.by_engine,
             })),
             "rest": rest,

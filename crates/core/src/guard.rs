@@ -6,7 +6,7 @@
 //! places is guarded by the conditions that all of them share.
 
 use crate::trace::{Function, Node, Op};
-use std::collections::HashMap;
+use rustc_hash::FxHashMap as HashMap;
 
 /// A mask, and whether it must hold.
 pub type Literal = (Node, bool);
@@ -78,13 +78,13 @@ pub struct Guards {
 impl Guards {
     /// Those of nodes from `begin` on, which `roots` want whatever holds.
     pub fn new(ops: &[Op], begin: usize, roots: impl IntoIterator<Item = Node>) -> Self {
-        let known = HashMap::from([(Vec::new(), 0)]);
+        let known = HashMap::from_iter([(Vec::new(), 0)]);
         let mut sets = Sets { all: vec![Vec::new()], known };
         let mut of: Vec<Option<u32>> = vec![None; ops.len() - begin];
         for root in roots.into_iter().filter(|&root| root as usize >= begin) {
             of[root as usize - begin] = Some(0);
         }
-        let mut spared = HashMap::new();
+        let mut spared = HashMap::default();
         // Whoever uses a node comes after it.
         for node in (begin..ops.len()).rev() {
             let Some(own) = of[node - begin] else { continue };
@@ -133,7 +133,7 @@ impl Guards {
     pub fn cost_apart_from(&self, ops: &[Op], mask: Node) -> u32 {
         let about = questions(ops, mask);
         let is_about = |other: Node| questions(ops, other).iter().any(|one| about.contains(one));
-        let mut known: HashMap<Literal, bool> = HashMap::new();
+        let mut known: HashMap<Literal, bool> = HashMap::default();
         let mut is_spared = |literal: Literal| {
             *known
                 .entry(literal)

@@ -49,12 +49,14 @@ crate::choice! {
 }
 
 crate::choice! {
-    /// Whether the step of a circuit is compiled into code of its own.
+    /// Whether the step of a circuit becomes code of its own.
     pub enum Fused {
         /// When the number of steps makes it pay.
         Auto = "auto",
         /// Always, where it can be.
         On = "on",
+        /// Always, where it can be, and made by the C compiler of the machine.
+        Compiled = "compiled",
         /// Never.
         Off = "off",
     }

@@ -15,7 +15,8 @@ use crate::guard::{Guards, cost};
 use crate::number::{Mask, Num};
 use crate::trig;
 use std::cell::RefCell;
-use std::collections::{HashMap, HashSet, VecDeque};
+use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
+use std::collections::VecDeque;
 use std::ops::{Add, AddAssign, BitAnd, BitOr, Div, Mul, Neg, Not, Sub, SubAssign};
 
 /// Decisions on one path: who takes more iterates, and is not followed.
@@ -189,13 +190,13 @@ impl Default for Tape {
         Self {
             ops: Vec::new(),
             values: Vec::new(),
-            known: HashMap::new(),
+            known: HashMap::default(),
             width: Width::One,
             script: Vec::new(),
             path: Vec::new(),
-            facts: HashMap::new(),
+            facts: HashMap::default(),
             is_cautious: false,
-            cheap: HashSet::new(),
+            cheap: HashSet::default(),
             refusal: None,
             says_yes: false,
             asked: Vec::new(),
@@ -1081,7 +1082,7 @@ fn spare_cheap_decisions<R: Results>(
     begin: usize,
     compute: &mut dyn FnMut(Probe) -> R,
 ) {
-    let mut judged = HashSet::new();
+    let mut judged = HashSet::default();
     while let Ok(path) = follow(&[], time, false, compute) {
         let next = path.0.iter().position(|d| !judged.contains(&(d.mask, d.is_any)));
         let Some(at) = next else { break };

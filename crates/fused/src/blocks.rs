@@ -70,8 +70,10 @@ impl Blocks {
                     count += 1;
                 }
                 rest = &others[count..];
+                // What is wanted where the mask holds and where it does not is wanted by a choice from
+                // both sides: it is there before, for all lanes.
                 let is_inside = |node: Node| match in_lanes {
-                    true => is_under(node, (mask, holds)),
+                    true => is_under(node, (mask, holds)) && !is_under(node, (mask, !holds)),
                     false => is_under(node, (mask, true)) || is_under(node, (mask, false)),
                 };
                 let outside =

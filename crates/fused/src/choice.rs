@@ -4,13 +4,14 @@ use crate::alike::{Alike, AlikeSource};
 use crate::compiler::{self, Made, NotCompiled};
 use crate::lanes::{LaneCode, LaneSource};
 use crate::machine;
-use crate::run::{Fused, Source};
+use crate::run::{Fused as FusedRun, Source};
 use fluxline_core::circuit::Registry;
 use fluxline_core::monitor::Tally;
 use fluxline_core::plan::Plan;
 use fluxline_core::program::Obstacle;
 use fluxline_core::recorder::Rows;
 use fluxline_core::run::Stepper;
+use fluxline_core::settings::Fused;
 use fluxline_core::state::State;
 use fluxline_core::variables::Variable;
 
@@ -18,10 +19,13 @@ use fluxline_core::variables::Variable;
 /// machines of the day.
 const PER_COMPONENT: f64 = 5e-9;
 const SPARED: f64 = 0.5;
+/// What part a compiler's code spares beyond that of instructions that are written here.
+const SPARED_BY_COMPILER: f64 = 0.05;
 /// Following and writing a circuit, and opening what was compiled: below this nothing is spared.
 const LEAST_GAIN: f64 = 0.01;
-/// What following takes per component, s: of the whole step in one piece, and where kinds are followed once.
-const FOLLOWING: f64 = 1e-4;
+/// What following takes per component, s: of the whole step in one piece, instructions included, and
+/// where kinds are followed once.
+const FOLLOWING: f64 = 1.5e-4;
 const FOLLOWING_KINDS: f64 = 2e-5;
 /// What a compiler takes: to begin with, and per statement, s.
 const COMPILER_STARTS: f64 = 0.05;
@@ -67,7 +71,7 @@ const AT_A_TIME: f64 = 3.0;
 /// Code of a circuit's own, of either kind.
 pub enum OwnCode {
     /// The whole step in one piece.
-    Whole(Box<Fused>),
+    Whole(Box<FusedRun>),
     /// Units that are alike side by side.
     Alike(Box<Alike>),
 }
@@ -144,36 +148,45 @@ impl Stepper for OwnCode {
 }
 
 /// What code spares a run, s; everything where it is wanted anyway.
+#[derive(Clone, Copy)]
 struct Gain(f64);
 
 impl Gain {
-    fn of(components: usize, steps: u64, anyway: bool) -> Self {
-        match anyway {
-            true => Self(f64::INFINITY),
-            false => Self(steps as f64 * components as f64 * PER_COMPONENT * SPARED),
+    fn of(components: usize, steps: u64, wanted: Fused) -> Self {
+        match wanted {
+            Fused::Auto => Self(steps as f64 * components as f64 * PER_COMPONENT * SPARED),
+            _ => Self(f64::INFINITY),
         }
     }
-    fn pays(&self, cost: f64) -> bool {
+    /// What a compiler spares beyond instructions that are there.
+    fn of_compiler(components: usize, steps: u64, wanted: Fused) -> Self {
+        match wanted {
+            Fused::Compiled => Self(f64::INFINITY),
+            _ => Self(steps as f64 * components as f64 * PER_COMPONENT * SPARED_BY_COMPILER),
+        }
+    }
+    fn pays(self, cost: f64) -> bool {
         self.0 >= cost
     }
     /// Whether it pays to compile a text, for so long a time; nothing where it was compiled before.
-    fn pays_for(&self, code: &str, compiling: f64) -> bool {
+    fn pays_for(self, code: &str, compiling: f64) -> bool {
         self.pays(COMPILER_STARTS + compiling) || compiler::is_kept(code)
     }
 }
 
 /// The code of a run of so many steps in which units that are alike are stepped side by side; `None`
-/// where few are. With `anyway` it need not pay. The compiler works while `go_on` says so.
+/// where few are. Where it is more than [`Fused::Auto`] that is wanted, it need not pay. The compiler
+/// works while `go_on` says so.
 pub fn alike_for_run(
     plan: &Plan,
     registry: &Registry,
     start: &State<f64>,
     steps: u64,
-    anyway: bool,
+    wanted: Fused,
     go_on: &mut dyn FnMut() -> bool,
 ) -> Result<Option<Alike>, WhyNot> {
     let components = plan.component_count();
-    let gain = Gain::of(components, steps, anyway);
+    let gain = Gain::of(components, steps, wanted);
     if !gain.pays(LEAST_GAIN) {
         return Err(WhyNot::DoesNotPay);
     }
@@ -190,22 +203,28 @@ pub fn alike_for_run(
     source.compile(go_on).map(Some).map_err(WhyNot::NotCompiled)
 }
 
-/// The code of a run of so many steps that records `variables`, or why it has none. With `anyway` it
-/// need not pay. The compiler works while `go_on` says so.
+/// The code of a run of so many steps that records `variables`, or why it has none. Where it is more
+/// than [`Fused::Auto`] that is wanted, it need not pay. The compiler works while `go_on` says so.
 pub fn for_run(
     plan: &Plan,
     registry: &Registry,
     start: &State<f64>,
     variables: &[Variable],
     steps: u64,
-    anyway: bool,
+    wanted: Fused,
     go_on: &mut dyn FnMut() -> bool,
 ) -> Result<OwnCode, WhyNot> {
-    if let Some(code) = alike_for_run(plan, registry, start, steps, anyway, go_on)? {
-        return Ok(OwnCode::Alike(Box::new(code)));
+    let can_assemble = machine::is_there(1) && wanted != Fused::Compiled;
+    match alike_for_run(plan, registry, start, steps, wanted, go_on) {
+        Ok(Some(code)) => return Ok(OwnCode::Alike(Box::new(code))),
+        Ok(None) => {}
+        Err(why @ WhyNot::NotCompiled(NotCompiled::Interrupted)) => return Err(why),
+        // In one piece there is another way.
+        Err(_) if can_assemble => {}
+        Err(why) => return Err(why),
     }
     let components = plan.component_count();
-    let gain = Gain::of(components, steps, anyway);
+    let gain = Gain::of(components, steps, wanted);
     if components * LEAST_STATEMENTS > MOST_STATEMENTS {
         return Err(WhyNot::TooLong(components * LEAST_STATEMENTS));
     }
@@ -213,48 +232,86 @@ pub fn for_run(
         return Err(WhyNot::DoesNotPay);
     }
     let source = Source::of(plan, registry, start, variables, true).map_err(WhyNot::NotFollowed)?;
-    if source.statements() > MOST_STATEMENTS {
-        return Err(WhyNot::TooLong(source.statements()));
+    let statements = source.statements();
+    if statements > MOST_STATEMENTS {
+        return Err(WhyNot::TooLong(statements));
     }
-    if !anyway && 2 * source.left_to_engine().len() > components {
+    if wanted == Fused::Auto && 2 * source.left_to_engine().len() > components {
         return Err(WhyNot::MostlyEngine);
     }
-    if machine::is_there(1) && std::env::var_os("FLUXLINE_CC").is_none() {
-        let code = source.assemble(plan).map_err(WhyNot::NotCompiled)?;
-        return Ok(OwnCode::Whole(Box::new(code)));
-    }
-    let text = source.text(plan);
-    if !gain.pays_for(&text, PER_STATEMENT * source.statements() as f64) {
-        return Err(WhyNot::DoesNotPay);
-    }
-    let code = source.compile(&text, go_on).map_err(WhyNot::NotCompiled)?;
-    Ok(OwnCode::Whole(Box::new(code)))
+    let compiling = COMPILER_STARTS + PER_STATEMENT * statements as f64;
+    let code = if can_assemble {
+        let is_long = Gain::of_compiler(components, steps, wanted).pays(compiling);
+        let text = (is_long && compiler::find().is_some()).then(|| source.text(plan));
+        match text {
+            Some(text) => source.compile(&text, go_on),
+            None => source.assemble(plan),
+        }
+    } else {
+        let text = source.text(plan);
+        if !gain.pays_for(&text, PER_STATEMENT * statements as f64) {
+            return Err(WhyNot::DoesNotPay);
+        }
+        source.compile(&text, go_on)
+    };
+    Ok(OwnCode::Whole(Box::new(code.map_err(WhyNot::NotCompiled)?)))
 }
 
-/// What variants side by side spend on a component in a step, s, each; and what code spares of a step,
-/// per statement: 69 of 79 ns on a servo of 880 statements, 165 of 195 ns on an open centre of 2,230.
-const PER_COMPONENT_IN_LANES: f64 = 5e-9;
-const SPARED_PER_STATEMENT: f64 = 7.5e-11;
+/// What variants side by side spend on a component in a step, s, each, and what part code spares.
+const PER_COMPONENT_IN_LANES: f64 = 1.4e-9;
+const SPARED_IN_LANES: f64 = 0.5;
+/// The same per node of a program: 17 of 29 ns on a servo of 1,000 nodes, 20 of 60 ns on an open centre of
+/// 2,200; and what a compiler's code spares beyond that of instructions that are written here.
+const SPARED_PER_NODE: f64 = 1e-11;
+const SPARED_PER_NODE_BY_COMPILER: f64 = 1.5e-12;
+/// What instructions take to write, s per node.
+const PER_NODE: f64 = 1.5e-6;
 
 /// Whether code for so many variants of so many steps is worth following them.
-pub fn may_pay_for_variants(runs: usize, steps: u64, components: usize) -> bool {
-    runs as f64 * steps as f64 * components as f64 * PER_COMPONENT_IN_LANES > COMPILER_STARTS
+pub fn may_pay_for_variants(runs: usize, steps: u64, components: usize, lanes: usize) -> bool {
+    let each = components as f64 * PER_COMPONENT_IN_LANES * SPARED_IN_LANES;
+    let cost = match machine::is_there(lanes) {
+        true => components as f64 * FOLLOWING,
+        false => COMPILER_STARTS,
+    };
+    runs as f64 * steps as f64 * each > cost
 }
 
-/// From how many variants on it is worth compiling, once it is written; none where it is too long.
+/// From how many variants on it is worth writing or compiling, once it is followed; none where it is too
+/// long.
 pub fn pays_from(source: &LaneSource, steps: u64) -> Option<usize> {
-    let _ = (source, steps);
-    Some(0)
+    if source.nodes() > MOST_STATEMENTS || source.is_mostly_engine() {
+        return None;
+    }
+    let nodes = source.nodes() as f64;
+    let cost = match machine::is_there(source.lanes()) {
+        true => PER_NODE * nodes,
+        false if compiler::is_kept(&source.text().code) => 0.0,
+        false => COMPILER_STARTS + PER_STATEMENT_IN_LANES * nodes,
+    };
+    Some((cost / (steps as f64 * nodes * SPARED_PER_NODE)).ceil() as usize)
 }
 
-/// The code.
+/// The code of so many variants of so many steps on so many threads.
 pub fn for_variants(
     source: LaneSource,
+    (runs, steps, threads): (usize, u64, usize),
+    wanted: Fused,
     go_on: &mut dyn FnMut() -> bool,
 ) -> Result<LaneCode, NotCompiled> {
-    if machine::is_there(source.lanes()) && std::env::var_os("FLUXLINE_CC").is_none() {
-        return source.assemble();
+    let nodes = source.nodes() as f64;
+    let spared = runs as f64 * steps as f64 * nodes * SPARED_PER_NODE_BY_COMPILER;
+    // While the compiler works, all threads wait.
+    let is_long = spared > threads as f64 * (COMPILER_STARTS + PER_STATEMENT_IN_LANES * nodes);
+    let compiles = match machine::is_there(source.lanes()) {
+        true => wanted == Fused::Compiled || is_long && compiler::find().is_some(),
+        false => true,
+    };
+    match compiles {
+        true => {
+            let text = source.text();
+            source.compile(&text, go_on)
+        }
+        false => source.assemble(),
     }
-    let text = source.text();
-    source.compile(&text, go_on)
 }

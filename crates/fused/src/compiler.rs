@@ -94,7 +94,7 @@ pub enum By {
 }
 
 /// How code came to be.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Made {
     /// What it took; nothing when it was there.
     pub took: Option<Duration>,

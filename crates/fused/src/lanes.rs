@@ -12,7 +12,7 @@ use crate::script;
 use crate::text::{self, Language, Style};
 use fluxline_core::circuit::Registry;
 use fluxline_core::instructions::Instructions;
-use fluxline_core::lanes::{LaneUnit, Width, Widths, are_alike};
+use fluxline_core::lanes::{LaneUnit, Width, Widths, are_alike, on_cache_lines};
 use fluxline_core::number::Lanes;
 use fluxline_core::plan::Plan;
 use fluxline_core::program::{
@@ -220,7 +220,7 @@ impl LaneCode {
             return None;
         }
         debug_assert!(plans.iter().all(|plan| are_alike(plans[0], plan, registry)));
-        let mut parameters = vec![0.0; self.parameters.len() * N];
+        let mut parameters = on_cache_lines(vec![Lanes([0.0; N]); self.parameters.len()]);
         for (lane, plan) in plans.iter().enumerate() {
             let (start, layout) = (starts[lane], Layout::of(&plan.initial));
             let is_so = |&(slot, bits): &(u32, u64)| get(start, layout, slot).to_bits() == bits;
@@ -240,10 +240,10 @@ impl LaneCode {
                 return None;
             }
             for (place, &index) in self.parameters.iter().enumerate() {
-                parameters[place * N + lane] = theirs[index as usize];
+                parameters[place].0[lane] = theirs[index as usize];
             }
         }
-        let kept = vec![0.0; self.code.kept()];
+        let kept = on_cache_lines(vec![Lanes([0.0; N]); self.code.kept()]);
         let mut units: Vec<Option<EngineUnit<N>>> = Vec::new();
         if self.left.iter().any(Option::is_some) {
             let instructions = <Widths as Width<N>>::Instructions::all().pop()?;
@@ -266,8 +266,8 @@ impl LaneCode {
 /// N variants that are being run.
 pub struct LaneRun<'c, const N: usize> {
     code: &'c Code,
-    parameters: Vec<f64>,
-    kept: Vec<f64>,
+    parameters: Vec<Lanes<N>>,
+    kept: Vec<Lanes<N>>,
     /// What the engine does, by unit.
     units: Vec<Option<EngineUnit<N>>>,
 }

@@ -251,12 +251,17 @@ impl Shims {
     }
 }
 
+/// Constants as they lie in cache lines.
+#[repr(C, align(64))]
+#[derive(Clone, Copy, Debug, Default)]
+struct Line([u64; 8]);
+
 /// Code that can be called, and what keeps it where it is.
 enum Functions {
     /// What a compiler has made.
     Compiled { prepare: Prepare, steps: Steps, _library: libloading::Library },
     /// Instructions that were written here, and their constants.
-    Written { code: memmap2::Mmap, steps: usize, constants: Vec<u64> },
+    Written { code: memmap2::Mmap, steps: usize, constants: Vec<Line> },
 }
 
 /// The two functions of code that was written here.
@@ -274,7 +279,7 @@ impl Functions {
                 unsafe { prepare(bonds, signals, states, viscosity, parameters, kept) }
             }
             Self::Written { code, constants, .. } => {
-                frame.constants = constants.as_ptr();
+                frame.constants = constants.as_ptr().cast();
                 // SAFETY: the first function begins where the code does, and is of this type.
                 unsafe {
                     let prepare: Written = std::mem::transmute(code.as_ptr());
@@ -303,7 +308,7 @@ impl Functions {
                 }
             }
             Self::Written { code, steps, constants } => {
-                frame.constants = constants.as_ptr();
+                frame.constants = constants.as_ptr().cast();
                 // SAFETY: the second function begins there, and is of this type.
                 unsafe {
                     let steps: Written = std::mem::transmute(code.as_ptr().add(*steps));
@@ -449,18 +454,24 @@ impl Code {
         let mut memory = memmap2::MmapMut::map_anon(code.len()).map_err(failed)?;
         memory.copy_from_slice(&code);
         let code = memory.make_exec().map_err(failed)?;
+        let line = |words: &[u64]| {
+            let mut line = Line::default();
+            line.0[..words.len()].copy_from_slice(words);
+            line
+        };
+        let constants = constants.chunks(8).map(line).collect();
         let functions = Functions::Written { code, steps, constants };
         Ok(Self { functions, layout, kept, parameters, lanes, seen })
     }
 
-    fn frame(&self, to: &Arrays, parameters: &[f64], kept: *mut f64) -> Frame {
+    fn frame<T>(&self, to: &Arrays, parameters: &[T], kept: *mut f64) -> Frame {
         Frame {
             bonds: to.bonds,
             signals: to.signals,
             states: to.states,
             viscosity: to.viscosity,
             figures: std::ptr::null_mut(),
-            parameters: parameters.as_ptr(),
+            parameters: parameters.as_ptr().cast(),
             kept,
             seen: std::ptr::null_mut(),
             clock: std::ptr::null_mut(),
@@ -473,9 +484,9 @@ impl Code {
         }
     }
 
-    /// How many numbers are kept from step to step that do not change.
+    /// How many numbers are kept from step to step that do not change, in each lane.
     pub fn kept(&self) -> usize {
-        self.kept * self.lanes
+        self.kept
     }
 
     /// Runs side by side.
@@ -484,11 +495,11 @@ impl Code {
     }
 
     /// Computes what stays the same during a run.
-    pub(crate) fn prepare<T>(&self, state: &mut State<T>, parameters: &[f64], kept: &mut [f64]) {
+    pub(crate) fn prepare<T>(&self, state: &mut State<T>, parameters: &[T], kept: &mut [T]) {
         assert_eq!(size_of::<T>(), self.lanes * size_of::<f64>());
-        assert_eq!((parameters.len(), kept.len()), (self.parameters * self.lanes, self.kept()));
+        assert_eq!((parameters.len(), kept.len()), (self.parameters, self.kept));
         let to = arrays(state, self.layout);
-        let mut frame = self.frame(&to, parameters, kept.as_mut_ptr());
+        let mut frame = self.frame(&to, parameters, kept.as_mut_ptr().cast());
         // SAFETY: the arrays are as long as the code was written for.
         unsafe { self.functions.prepare(&mut frame) }
     }
@@ -531,7 +542,7 @@ impl Code {
             engine: Some(engine),
             context: (&raw mut context).cast(),
             // Steps only read them.
-            ..self.frame(&to, &[], kept.as_ptr().cast_mut())
+            ..self.frame::<f64>(&to, &[], kept.as_ptr().cast_mut())
         };
         // SAFETY: the arrays are as long as the code was written for. They belong to the state, which
         // is borrowed by this call and reached by its pointer alone until the code returns.
@@ -546,14 +557,14 @@ impl Code {
         &self,
         units: &[Option<EngineUnit<N>>],
         state: &mut State<Lanes<N>>,
-        parameters: &[f64],
-        kept: &[f64],
+        parameters: &[Lanes<N>],
+        kept: &[Lanes<N>],
         steps: u64,
         seen: &mut [Lanes<N>],
     ) {
         assert_eq!(N, self.lanes);
         assert_eq!(seen.len() as u64, steps * self.seen as u64);
-        assert_eq!((parameters.len(), kept.len()), (self.parameters * self.lanes, self.kept()));
+        assert_eq!((parameters.len(), kept.len()), (self.parameters, self.kept));
         let state: *mut State<Lanes<N>> = state;
         // SAFETY: the pointer comes from the exclusive borrow that this call holds; the borrow made
         // here ends before the code runs.
@@ -567,13 +578,40 @@ impl Code {
             engine: Some(engine_in_lanes::<N>),
             context: (&raw mut context).cast(),
             // Steps only read them.
-            ..self.frame(&to, parameters, kept.as_ptr().cast_mut())
+            ..self.frame(&to, parameters, kept.as_ptr().cast_mut().cast())
         };
         // SAFETY: the arrays are as long as the code was written for. They belong to the state, which
         // is borrowed by this call and reached by its pointer alone until the code returns.
         unsafe {
             self.functions.steps(&mut frame);
             close_state(&mut *state, clock, faults);
+        }
+    }
+
+    /// Takes so many steps of a program that has nothing but states.
+    #[cfg(test)]
+    pub(crate) fn run_alone(&self, states: &mut [f64], time: f64, steps: u64) {
+        assert_eq!(states.len(), self.layout.states as usize * self.lanes);
+        let mut kept = vec![0.0; self.kept * self.lanes];
+        let nothing = std::ptr::null_mut();
+        let to = Arrays {
+            bonds: nothing,
+            signals: nothing,
+            states: states.as_mut_ptr(),
+            viscosity: nothing,
+        };
+        let (mut clock, mut faults) =
+            (RawClock { time, step: 0, rest: 0 }, RawFaults::of(&Faults::default()));
+        let mut frame = Frame {
+            clock: &raw mut clock,
+            faults: &raw mut faults,
+            stretches: &raw const steps,
+            ..self.frame::<f64>(&to, &[], kept.as_mut_ptr())
+        };
+        // SAFETY: states are as many as the code was written for, and there is nothing else.
+        unsafe {
+            self.functions.prepare(&mut frame);
+            self.functions.steps(&mut frame);
         }
     }
 

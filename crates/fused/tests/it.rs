@@ -11,9 +11,10 @@ use fluxline_core::run::{ByEngine, Stepper, run_by};
 use fluxline_core::state::State;
 use fluxline_formats::results::{CsvWriter, OutputFile};
 use fluxline_fused::alike::AlikeSource;
-use fluxline_fused::compiler;
+use fluxline_fused::compiler::{self, By};
 use fluxline_fused::export::{Export, identifier};
 use fluxline_fused::lanes::LaneSource;
+use fluxline_fused::machine;
 use fluxline_fused::run::Source;
 use fluxline_hmf::convert::import;
 use std::cell::RefCell;
@@ -62,10 +63,10 @@ fn run(stepper: &mut impl Stepper, plan: &Plan, steps: u64) -> (Vec<u64>, Vec<u6
 }
 
 /// Statements of code that is compiled in tests.
-const LONGEST: usize = 60_000;
+const LONGEST: usize = 7_000;
 
 /// Compares a circuit's runs: what was seen, or why it has no code.
-fn compare(path: &Path, registry: &Registry, most: u64) -> Result<String, String> {
+fn compare(path: &Path, registry: &Registry, by: By, most: u64) -> Result<String, String> {
     let Some(circuit) = load(path, registry) else { return Ok("cannot be read".into()) };
     let Some(plan) = Plan::of(&circuit, registry).plan else { return Ok("not sound".into()) };
     let begin = Instant::now();
@@ -85,12 +86,16 @@ fn compare(path: &Path, registry: &Registry, most: u64) -> Result<String, String
             format!("{name} ({})", o.why)
         })
         .collect();
-    if statements > LONGEST {
+    if by == By::Compiler && statements > LONGEST {
         return Ok(format!("{statements} statements take too long to compile here"));
     }
-    let mut fused = source.assemble(&plan).map_err(|e| e.to_string())?;
+    let text = source.text(&plan);
+    let mut fused = match by {
+        By::Compiler => source.compile(&text, &mut || true),
+        By::Fluxline => source.assemble(&plan),
+    }
+    .map_err(|e| e.to_string())?;
     let steps = circuit.run.steps(circuit.run.step).min(most).max(1);
-    let steps = std::env::var("STEPS").map_or(steps, |s| s.parse().unwrap());
     let (state, rows, ended, engine_took) = run(&mut ByEngine, &plan, steps);
     let (fused_state, fused_rows, fused_ended, fused_took) = run(&mut fused, &plan, steps);
     if ended != fused_ended {
@@ -98,13 +103,6 @@ fn compare(path: &Path, registry: &Registry, most: u64) -> Result<String, String
     }
     if state != fused_state || rows != fused_rows {
         let count = std::iter::zip(&state, &fused_state).filter(|(a, b)| a != b).count();
-        for (i, (a, b)) in std::iter::zip(&state, &fused_state).enumerate().filter(|(_, (a, b))| a != b).take(12) {
-            eprintln!("DIFF slot {i}: {} {}", f64::from_bits(*a), f64::from_bits(*b));
-        }
-        let w = choose(&plan, &[]).0.len() + 1;
-        for (i, (a, b)) in std::iter::zip(&rows, &fused_rows).enumerate().filter(|(_, (a, b))| a != b).take(12) {
-            eprintln!("DIFF row {} col {} of {w}: {} {}", i / w, i % w, f64::from_bits(*a), f64::from_bits(*b));
-        }
         return Err(format!("{count} numbers of {} differ", state.len()));
     }
     let per_step = 1e9 / steps as f64;
@@ -134,18 +132,30 @@ fn files(folder: &Path, extension: &str, into: &mut Vec<PathBuf>) {
     }
 }
 
-fn compare_all(paths: &[PathBuf], most: u64) {
-    if compiler::find().is_none() {
-        eprintln!("skipped: no C compiler is installed");
-        return;
+/// Who can make code for so many lanes here.
+fn makers(lanes: usize) -> Vec<By> {
+    let mut makers = Vec::new();
+    match machine::is_there(lanes) {
+        true => makers.push(By::Fluxline),
+        false => eprintln!("skipped: the processor has no instructions for {lanes} lanes"),
     }
+    match compiler::find() {
+        Some(_) => makers.push(By::Compiler),
+        None => eprintln!("skipped: no C compiler is installed"),
+    }
+    makers
+}
+
+fn compare_all(paths: &[PathBuf], most: u64) {
     let registry = registry();
     let mut wrong = Vec::new();
-    for path in paths {
-        let name = path.file_name().unwrap_or_default().to_string_lossy();
-        match compare(path, &registry, most) {
-            Ok(seen) => eprintln!("{name}: {seen}"),
-            Err(why) => wrong.push(format!("{name}: {why}")),
+    for by in makers(1) {
+        for path in paths {
+            let name = path.file_name().unwrap_or_default().to_string_lossy();
+            match compare(path, &registry, by, most) {
+                Ok(seen) => eprintln!("{name}, by {by:?}: {seen}"),
+                Err(why) => wrong.push(format!("{name}, by {by:?}: {why}")),
+            }
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
@@ -203,6 +213,7 @@ fn scattered(circuit: &Circuit, variant: usize, every: usize, registry: &Registr
 fn compare_lanes<const N: usize>(
     path: &Path,
     registry: &Registry,
+    by: By,
     every: usize,
     most: u64,
 ) -> Result<String, String>
@@ -227,7 +238,12 @@ where
         return Ok(format!("{statements} statements"));
     }
     let left = source.left_to_engine().len();
-    let code = source.assemble().map_err(|e| e.to_string())?;
+    let text = source.text();
+    let code = match by {
+        By::Compiler => source.compile(&text, &mut || true),
+        By::Fluxline => source.assemble(),
+    }
+    .map_err(|e| e.to_string())?;
     let plans: [&Plan; N] = std::array::from_fn(|lane| &variants[lane % variants.len()]);
     let starts = plans.map(|plan| &plan.initial);
     let mut run = code.run(&plans, &starts, registry).ok_or("variants do not fit the code")?;
@@ -260,10 +276,6 @@ where
 
 #[test]
 fn variants_in_lanes_give_the_bits_of_single_runs() {
-    if compiler::find().is_none() {
-        eprintln!("skipped: no C compiler is installed");
-        return;
-    }
     let registry = registry();
     let mut paths = Vec::new();
     match std::env::var_os("FLUXLINE_MODELS") {
@@ -285,18 +297,22 @@ fn variants_in_lanes_give_the_bits_of_single_runs() {
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         // Where all components differ, and where some do and the others are the same in all lanes until
         // what differs reaches them.
-        for found in [
-            compare_lanes::<4>(&path, &registry, 1, 3000),
-            compare_lanes::<8>(&path, &registry, 1, 3000),
-            compare_lanes::<8>(&path, &registry, 4, 3000),
-        ] {
+        let mut found: Vec<(By, Result<String, String>)> = Vec::new();
+        for by in makers(4) {
+            found.push((by, compare_lanes::<4>(&path, &registry, by, 1, 3000)));
+        }
+        for by in makers(8) {
+            found.push((by, compare_lanes::<8>(&path, &registry, by, 1, 3000)));
+            found.push((by, compare_lanes::<8>(&path, &registry, by, 4, 3000)));
+        }
+        for (by, found) in found {
             match found {
                 Ok(seen) => {
                     let is_left = seen.contains("1 of 5 components left");
                     assert!(name != "water_hammer.toml" || is_left, "{seen}");
-                    eprintln!("{name}: {seen}");
+                    eprintln!("{name}, by {by:?}: {seen}");
                 }
-                Err(why) => wrong.push(format!("{name}: {why}")),
+                Err(why) => wrong.push(format!("{name}, by {by:?}: {why}")),
             }
         }
     }

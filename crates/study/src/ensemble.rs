@@ -464,12 +464,12 @@ impl<'m> Ensemble<'m> {
         let (run, registry) = (&self.circuit.run, self.model.registry());
         let (lanes, steps) = (self.effort.lanes(), self.steps());
         let components = self.circuit.components.len();
-        let anyway = run.fused == Fused::On;
+        let anyway = matches!(run.fused, Fused::On | Fused::Compiled);
         let asked = self.asked.fetch_add(count, Ordering::Relaxed) + count;
         let may_pay = anyway
             || match self.pays_from.get() {
                 Some(&least) => asked >= least,
-                None => choice::may_pay_for_variants(asked, steps, components),
+                None => choice::may_pay_for_variants(asked, steps, components, lanes),
             };
         if run.fused == Fused::Off || lanes == 1 || !may_pay || self.code.get().is_some() {
             return;
@@ -489,7 +489,9 @@ impl<'m> Ensemble<'m> {
         let code = match LaneSource::of(first, &plans, registry, lanes, look.metrics.slots()) {
             Ok(source) => match choice::pays_from(&source, steps) {
                 Some(least) if anyway || asked >= least => {
-                    choice::for_variants(source, &mut || !self.is_stopped()).ok()
+                    let work = (asked, steps, self.effort.threads());
+                    let go_on = &mut || !self.is_stopped();
+                    choice::for_variants(source, work, run.fused, go_on).ok()
                 }
                 // More runs will make it pay later.
                 Some(least) => {

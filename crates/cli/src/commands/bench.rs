@@ -7,11 +7,12 @@ use crate::session::{Engine, Recording, Session};
 use fluxline_core::engine;
 use fluxline_core::recorder::Recorder;
 use fluxline_core::run::{self, Ended, Outcome};
+use fluxline_core::settings::Fused;
 use fluxline_core::state::State;
 use fluxline_diagnostics::{Code, Diagnostic};
 use fluxline_formats::Override;
-use fluxline_fused::choice::{WhyNot, for_run};
-use fluxline_fused::compiler::NotCompiled;
+use fluxline_fused::choice::{self, WhyNot, for_run};
+use fluxline_fused::compiler::{By, NotCompiled};
 use serde_json::json;
 use std::collections::HashMap;
 use std::sync::atomic::Ordering;
@@ -42,7 +43,8 @@ struct Measured {
     recorded: usize,
     types: Vec<TypeCost>,
     memory: Option<u64>,
-    own_code: Option<OwnCode>,
+    /// Own code, by whom it is made.
+    codes: Vec<OwnCode>,
     /// Why there is none, where it was left open.
     no_own_code: Option<String>,
 }
@@ -73,8 +75,10 @@ struct OwnCode {
     times: Times,
     /// What it took to follow the circuit and to open the code, s.
     made_in: f64,
-    /// What the compiler took; nothing when the code was there.
-    compiler: Option<f64>,
+    /// Who made it.
+    by: By,
+    /// What that took; nothing when the code was there.
+    making: Option<f64>,
     statements: usize,
     by_engine: Vec<String>,
 }
@@ -117,26 +121,26 @@ fn measure(session: &Session, args: &Bench, startup: f64) -> Result<Measured, Di
     })?;
     listen();
     let mut is_wanted = || !INTERRUPTED.load(Ordering::Relaxed);
-    let begin = Instant::now();
-    let made = match args.fused {
-        WhenFused::Off => None,
-        _ => {
-            let (start, shown) = (&plan.initial, &chosen.variables);
-            Some(for_run(plan, &session.registry, start, shown, steps, true, &mut is_wanted))
+    let mut codes = Vec::new();
+    let mut no_own_code = None;
+    for wanted in [Fused::On, Fused::Compiled] {
+        let is_there = |(code, _): &(choice::OwnCode, f64)| code.made().by == By::Compiler;
+        if args.fused == WhenFused::Off || codes.iter().any(is_there) {
+            break;
         }
-    };
-    let made_in = begin.elapsed().as_secs_f64();
-    let (mut code, no_own_code) = match made {
-        None => (None, None),
-        Some(Ok(code)) => (Some(code), None),
-        Some(Err(WhyNot::NotCompiled(NotCompiled::Interrupted))) => return Err(interrupted()),
-        Some(Err(why)) if args.fused == WhenFused::Auto => (None, Some(why.to_string())),
-        Some(Err(why)) => {
-            let message = format!("the circuit has no code of its own: {why}");
-            return Err(Diagnostic::error(Code::NoOwnCode, message)
-                .help("measure the engine alone, with `--fused=off`"));
+        let begin = Instant::now();
+        let (start, shown) = (&plan.initial, &chosen.variables);
+        match for_run(plan, &session.registry, start, shown, steps, wanted, &mut is_wanted) {
+            Ok(code) => codes.push((code, begin.elapsed().as_secs_f64())),
+            Err(WhyNot::NotCompiled(NotCompiled::Interrupted)) => return Err(interrupted()),
+            Err(why) => no_own_code = no_own_code.or(Some(why.to_string())),
         }
-    };
+    }
+    if let (WhenFused::On, [], Some(why)) = (args.fused, &codes[..], &no_own_code) {
+        let message = format!("the circuit has no code of its own: {why}");
+        return Err(Diagnostic::error(Code::NoOwnCode, message)
+            .help("measure the engine alone, with `--fused=off`"));
+    }
     let once = |stepper: &mut dyn FnMut(&mut State<f64>, &mut Recorder) -> Outcome| {
         let mut state = plan.initial.clone();
         let mut recorder = Recorder::new(chosen.variables.clone(), chosen.sampling, steps);
@@ -153,29 +157,32 @@ fn measure(session: &Session, args: &Bench, startup: f64) -> Result<Measured, Di
         }
         Ok(seconds)
     };
-    // In turns, so that what else the machine does falls on both.
-    let (mut seconds, mut with_code) = (Vec::new(), Vec::new());
+    // In turns, so that what else the machine does falls on all.
+    let mut seconds = Vec::new();
+    let mut with_code = vec![Vec::new(); codes.len()];
     for _ in 0..args.repeat {
         seconds.push(once(&mut |state, recorder| {
             run::run(plan, state, steps, recorder, true, |_| is_wanted())
         })?);
-        if let Some(code) = &mut code {
-            with_code.push(once(&mut |state, recorder| {
+        for ((code, _), seconds) in codes.iter_mut().zip(&mut with_code) {
+            seconds.push(once(&mut |state, recorder| {
                 run::run_by(code, plan, state, steps, recorder, true, |_| is_wanted())
             })?);
         }
     }
     let engine = Times::of(seconds);
-    let own_code = code.map(|code| {
-        let compiler = code.made().took.map(|took| took.as_secs_f64());
+    let codes = codes.into_iter().zip(with_code).map(|((code, made_in), seconds)| {
+        let making = code.made().took.map(|took| took.as_secs_f64());
         OwnCode {
-            times: Times::of(with_code),
-            made_in: made_in - compiler.unwrap_or(0.0),
-            compiler,
+            times: Times::of(seconds),
+            made_in: made_in - making.unwrap_or(0.0),
+            by: code.made().by,
+            making,
             statements: code.statements(),
             by_engine: code.engine_steps(plan).into_iter().map(str::to_owned).collect(),
         }
     });
+    let codes: Vec<OwnCode> = codes.collect();
     let memory = peak_memory();
     let mut state = plan.initial.clone();
     let profiled = steps.min(PROFILED);
@@ -208,7 +215,7 @@ fn measure(session: &Session, args: &Bench, startup: f64) -> Result<Measured, Di
         recorded: chosen.variables.len(),
         types,
         memory,
-        own_code,
+        codes,
         no_own_code,
     })
 }
@@ -222,19 +229,50 @@ pub(super) fn peak_memory() -> Option<u64> {
 }
 
 impl Measured {
-    /// The faster of the two.
+    /// The fastest of all.
     fn fastest(&self) -> (&'static str, &Times) {
-        match &self.own_code {
-            Some(code) if code.times.least() < self.engine.least() => ("own code", &code.times),
-            _ => ("engine", &self.engine),
-        }
+        let engine = ("engine", &self.engine);
+        self.codes.iter().map(|code| (code.manner(), &code.times)).fold(engine, |best, other| {
+            if other.1.least() < best.1.least() { other } else { best }
+        })
+    }
+
+    /// Own code as a circuit is given it by itself, and as a compiler makes it, where that is another.
+    fn by_whom(&self) -> [Option<&OwnCode>; 2] {
+        [self.codes.first(), self.codes.get(1)]
     }
 
     /// From how many steps on a run is sooner done with own code, compiled for it.
     fn pays_from(&self, code: &OwnCode) -> Option<u64> {
         let spared = self.engine.per_step(self.steps) - code.times.per_step(self.steps);
-        let seconds = code.made_in + code.compiler?;
+        let seconds = code.made_in + code.making?;
         (spared > 0.0).then(|| (seconds * 1e9 / spared).ceil() as u64)
+    }
+}
+
+impl OwnCode {
+    fn manner(&self) -> &'static str {
+        match self.by {
+            By::Fluxline => "own code",
+            By::Compiler => "own code, compiled",
+        }
+    }
+
+    fn in_json(&self, measured: &Measured) -> serde_json::Value {
+        json!({
+            "min_seconds": self.times.least(),
+            "median_seconds": self.times.median(),
+            "ns_per_step": self.times.per_step(measured.steps),
+            "by": match self.by {
+                By::Fluxline => "fluxline",
+                By::Compiler => "compiler",
+            },
+            "startup_seconds": self.made_in,
+            "compile_seconds": self.making,
+            "pays_from_steps": measured.pays_from(self),
+            "statements": self.statements,
+            "by_engine": self.by_engine,
+        })
     }
 }
 
@@ -253,6 +291,7 @@ fn in_json(args: &Bench, measured: &Measured) -> serde_json::Value {
         })
         .collect();
     let (manner, fastest) = measured.fastest();
+    let [fused, compiled] = measured.by_whom();
     let steps = measured.steps;
     let per_step = fastest.per_step(steps);
     json!({
@@ -274,16 +313,8 @@ fn in_json(args: &Bench, measured: &Measured) -> serde_json::Value {
             "median_seconds": measured.engine.median(),
             "ns_per_step": measured.engine.per_step(steps),
         },
-        "fused": measured.own_code.as_ref().map(|code| json!({
-            "min_seconds": code.times.least(),
-            "median_seconds": code.times.median(),
-            "ns_per_step": code.times.per_step(steps),
-            "startup_seconds": code.made_in,
-            "compile_seconds": code.compiler,
-            "pays_from_steps": measured.pays_from(code),
-            "statements": code.statements,
-            "by_engine": code.by_engine,
-        })),
+        "fused": fused.map(|code| code.in_json(measured)),
+        "compiled": compiled.map(|code| code.in_json(measured)),
         "no_fused_because": measured.no_own_code,
         "types": types,
     })
@@ -317,23 +348,31 @@ fn in_words(args: &Bench, measured: &Measured) -> String {
     line("real time", format!("{:.0} ×", measured.simulated / fastest.least()));
     let by_engine = measured.engine.per_step(steps);
     line("engine", format!("{by_engine:.1} ns per step"));
-    if let Some(code) = &measured.own_code {
+    for code in &measured.codes {
         let by_code = code.times.per_step(steps);
-        line("own code", format!("{by_code:.1} ns per step, {:.2} × as fast", by_engine / by_code));
-        let compiled = match code.compiler {
-            Some(seconds) => format!("{seconds:.3} s"),
+        let (name, made) = match code.by {
+            By::Fluxline => ("own code", "written"),
+            By::Compiler => ("compiled", "compiled"),
+        };
+        let faster = by_engine / by_code;
+        line(name, format!("{by_code:.1} ns per step, {faster:.2} × as fast as the engine"));
+        let took = match code.making {
+            Some(seconds) => format!("in {:.1} ms", 1e3 * seconds),
             None => "before".to_owned(),
         };
-        line("compiled", format!("{compiled}, {} statements", code.statements));
-        if let Some(least) = measured.pays_from(code) {
-            line("pays", format!("in a run of {} or more", display::counted(least, "step")));
-        }
-        if !code.by_engine.is_empty() {
-            line("by the engine", code.by_engine.join(", "));
-        }
+        let pays = measured.pays_from(code).map_or(String::new(), |least| {
+            format!("; pays in a run of {} or more", display::counted(least, "step"))
+        });
+        line("", format!("{made} {took}, {} statements{pays}", code.statements));
+    }
+    if let Some(code) = measured.codes.first()
+        && !code.by_engine.is_empty()
+    {
+        line("by the engine", code.by_engine.join(", "));
     }
     if let Some(why) = &measured.no_own_code {
-        line("own code", format!("none: {why}"));
+        let name = if measured.codes.is_empty() { "own code" } else { "compiled" };
+        line(name, format!("none: {why}"));
     }
     if let Some(bytes) = measured.memory {
         line("memory", format!("{:.1} MB", bytes as f64 / 1e6));

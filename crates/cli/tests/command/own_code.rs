@@ -41,7 +41,7 @@ fn a_run_survives_a_damaged_cache_with_the_same_rows() {
         said.out
     };
     let engine = rows(&["--fused", "off"]);
-    assert_eq!(rows(&["--fused", "on"]), engine);
+    assert_eq!(rows(&["--fused", "compiled"]), engine);
     let library = kept(&bench)[0].join("code.so");
     let good = std::fs::read(&library).unwrap();
     let middle = good.len() / 2;
@@ -49,7 +49,7 @@ fn a_run_survives_a_damaged_cache_with_the_same_rows() {
         good.iter().enumerate().map(|(i, b)| if i / 64 == middle / 64 { !b } else { *b }).collect();
     for damaged in [&good[..middle], &good[..100], &[], &with_noise] {
         std::fs::write(&library, damaged).unwrap();
-        assert_eq!(rows(&["--fused", "on"]), engine);
+        assert_eq!(rows(&["--fused", "compiled"]), engine);
         assert_eq!(std::fs::read(&library).unwrap().len(), good.len(), "it is compiled anew");
     }
 }
@@ -58,16 +58,38 @@ fn a_run_survives_a_damaged_cache_with_the_same_rows() {
 fn own_code_that_is_asked_for_and_cannot_be_had_is_told() {
     let bench = Bench::with("pump.toml", PUMP);
     let with = |fused: &str| said(run(&bench, &["--fused", fused]).env("CC", "no-such-compiler"));
-    let on = with("on");
-    assert_eq!(on.code, 0, "{}", on.err);
-    assert!(on.err.contains("W0112") && on.err.contains("no C compiler"), "{}", on.err);
+    let compiled = with("compiled");
+    assert_eq!(compiled.code, 0, "{}", compiled.err);
+    let is_told = compiled.err.contains("W0112") && compiled.err.contains("no C compiler");
+    assert!(is_told, "{}", compiled.err);
     for silent in ["auto", "off"] {
         assert_eq!(with(silent).err, "");
     }
-    let mut command = run(&bench, &["--fused", "on", "--json"]);
+    let mut command = run(&bench, &["--fused", "compiled", "--json"]);
     let said = said(command.env("CC", "no-such-compiler"));
     let value: serde_json::Value = serde_json::from_str(&said.out).unwrap();
     assert_eq!(value["warnings"][0]["code"], "W0112", "{}", said.out);
+}
+
+#[test]
+fn own_code_needs_no_compiler_and_gives_the_rows_of_the_engine() {
+    let bench = Bench::with("pump.toml", PUMP);
+    let without = |arguments: &[&str]| {
+        let said = said(run(&bench, arguments).env("CC", "no-such-compiler"));
+        assert_eq!(said.code, 0, "{}", said.err);
+        said
+    };
+    let value: serde_json::Value =
+        serde_json::from_str(&without(&["--fused", "on", "--json"]).out).unwrap();
+    if value["fused"].is_null() {
+        eprintln!("skipped: the processor has no instructions for own code");
+        return;
+    }
+    assert_eq!(value["fused"]["by"], "fluxline", "{value}");
+    assert_eq!(value["warnings"].as_array().map(Vec::len), Some(0), "{value}");
+    let rows = |fused: &str| without(&["--fused", fused, "--csv", "-"]).out;
+    assert_eq!(rows("on"), rows("off"));
+    assert_eq!(kept(&bench), Vec::<PathBuf>::new(), "nothing is kept");
 }
 
 /// A compiler that does not come to an end.
@@ -91,7 +113,8 @@ fn wait_for(file: &Path) {
 
 #[test]
 fn an_interruption_ends_a_compiler_that_hangs_at_once() {
-    for arguments in [["run", "pump.toml", "--fused=on"], ["bench", "pump.toml", "--fused=on"]] {
+    let run = ["run", "pump.toml", "--fused=compiled"];
+    for arguments in [run, ["bench", "pump.toml", "--fused=on"]] {
         let bench = Bench::with("pump.toml", PUMP);
         let mut command = bench.command(&arguments);
         command.env("CC", hanging(&bench)).env("FLUXLINE_CACHE", bench.path("cache"));
@@ -115,7 +138,7 @@ fn without_a_home_nothing_is_kept_where_others_could_put_it() {
     let bench = Bench::with("pump.toml", PUMP);
     let temporary = bench.path("temporary");
     std::fs::create_dir(&temporary).unwrap();
-    let mut command = run(&bench, &["--fused", "on", "--json"]);
+    let mut command = run(&bench, &["--fused", "compiled", "--json"]);
     for name in ["FLUXLINE_CACHE", "XDG_CACHE_HOME", "HOME"] {
         command.env_remove(name);
     }

@@ -27,14 +27,6 @@ impl Kind {
         }
     }
 
-    /// Registers for numbers, but for the last, which is nobody's for long.
-    pub fn registers(self) -> usize {
-        match self {
-            Self::One | Self::Four => 15,
-            Self::Eight => 31,
-        }
-    }
-
     /// A register for numbers.
     pub fn register(self, index: u8) -> Register {
         let first = match self {
@@ -43,11 +35,6 @@ impl Kind {
             Self::Eight => Register::ZMM0,
         };
         first + u32::from(index)
-    }
-
-    /// The one that is nobody's for long.
-    pub fn scratch(self) -> Register {
-        self.register(self.registers() as u8)
     }
 }
 
@@ -78,6 +65,16 @@ pub enum Source {
     Memory(Memory),
 }
 
+impl Source {
+    /// The register, if it is one.
+    fn register(self) -> Register {
+        match self {
+            Self::Register(register) => register,
+            Self::Memory(_) => Register::None,
+        }
+    }
+}
+
 /// What is done with two numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Binary {
@@ -102,55 +99,63 @@ pub enum Binary {
 }
 
 impl Binary {
-    fn code(self, kind: Kind) -> Code {
-        let [one, four, eight] = match self {
+    fn codes(self) -> [Code; 4] {
+        match self {
             Self::Add => [
                 Code::VEX_Vaddsd_xmm_xmm_xmmm64,
+                Code::EVEX_Vaddsd_xmm_k1z_xmm_xmmm64_er,
                 Code::VEX_Vaddpd_ymm_ymm_ymmm256,
                 Code::EVEX_Vaddpd_zmm_k1z_zmm_zmmm512b64_er,
             ],
             Self::Sub => [
                 Code::VEX_Vsubsd_xmm_xmm_xmmm64,
+                Code::EVEX_Vsubsd_xmm_k1z_xmm_xmmm64_er,
                 Code::VEX_Vsubpd_ymm_ymm_ymmm256,
                 Code::EVEX_Vsubpd_zmm_k1z_zmm_zmmm512b64_er,
             ],
             Self::Mul => [
                 Code::VEX_Vmulsd_xmm_xmm_xmmm64,
+                Code::EVEX_Vmulsd_xmm_k1z_xmm_xmmm64_er,
                 Code::VEX_Vmulpd_ymm_ymm_ymmm256,
                 Code::EVEX_Vmulpd_zmm_k1z_zmm_zmmm512b64_er,
             ],
             Self::Div => [
                 Code::VEX_Vdivsd_xmm_xmm_xmmm64,
+                Code::EVEX_Vdivsd_xmm_k1z_xmm_xmmm64_er,
                 Code::VEX_Vdivpd_ymm_ymm_ymmm256,
                 Code::EVEX_Vdivpd_zmm_k1z_zmm_zmmm512b64_er,
             ],
             Self::Least => [
                 Code::VEX_Vminsd_xmm_xmm_xmmm64,
+                Code::EVEX_Vminsd_xmm_k1z_xmm_xmmm64_sae,
                 Code::VEX_Vminpd_ymm_ymm_ymmm256,
                 Code::EVEX_Vminpd_zmm_k1z_zmm_zmmm512b64_sae,
             ],
             Self::Largest => [
                 Code::VEX_Vmaxsd_xmm_xmm_xmmm64,
+                Code::EVEX_Vmaxsd_xmm_k1z_xmm_xmmm64_sae,
                 Code::VEX_Vmaxpd_ymm_ymm_ymmm256,
                 Code::EVEX_Vmaxpd_zmm_k1z_zmm_zmmm512b64_sae,
             ],
             Self::And => [
                 Code::VEX_Vandpd_xmm_xmm_xmmm128,
+                Code::EVEX_Vandpd_xmm_k1z_xmm_xmmm128b64,
                 Code::VEX_Vandpd_ymm_ymm_ymmm256,
                 Code::EVEX_Vandpd_zmm_k1z_zmm_zmmm512b64,
             ],
             Self::Or => [
                 Code::VEX_Vorpd_xmm_xmm_xmmm128,
+                Code::EVEX_Vorpd_xmm_k1z_xmm_xmmm128b64,
                 Code::VEX_Vorpd_ymm_ymm_ymmm256,
                 Code::EVEX_Vorpd_zmm_k1z_zmm_zmmm512b64,
             ],
             Self::Xor => [
                 Code::VEX_Vxorpd_xmm_xmm_xmmm128,
+                Code::EVEX_Vxorpd_xmm_k1z_xmm_xmmm128b64,
                 Code::VEX_Vxorpd_ymm_ymm_ymmm256,
                 Code::EVEX_Vxorpd_zmm_k1z_zmm_zmmm512b64,
             ],
-        };
-        of(kind, one, four, eight)
+        }
     }
 }
 
@@ -181,12 +186,9 @@ impl Comparison {
     }
 }
 
-fn of(kind: Kind, one: Code, four: Code, eight: Code) -> Code {
-    match kind {
-        Kind::One => one,
-        Kind::Four => four,
-        Kind::Eight => eight,
-    }
+/// Whether a register is one of those that AVX-512 has added.
+fn is_added(register: Register) -> bool {
+    (Register::XMM16..=Register::XMM31).contains(&register)
 }
 
 /// A place to jump to.
@@ -197,6 +199,8 @@ pub struct Label(usize);
 pub struct Assembler {
     /// How many numbers instructions are for.
     pub kind: Kind,
+    /// Registers for numbers, but for the last, which is nobody's for long.
+    pub registers: usize,
     encoder: Encoder,
     at: usize,
     /// Where labels are, once they are placed.
@@ -210,9 +214,31 @@ pub struct Assembler {
 
 impl Assembler {
     /// Nothing yet.
-    pub fn new(kind: Kind) -> Self {
+    pub fn new(kind: Kind, registers: usize) -> Self {
         let (labels, jumps, patches) = (Vec::new(), Vec::new(), Vec::new());
-        Self { kind, encoder: Encoder::new(64), at: 0, labels, jumps, patches, wrong: None }
+        Self { kind, registers, encoder: Encoder::new(64), at: 0, labels, jumps, patches, wrong: None }
+    }
+
+    /// The register that is nobody's for long.
+    pub fn scratch(&self) -> Register {
+        self.kind.register(self.registers as u8)
+    }
+
+    /// Whether masks have registers of their own.
+    pub fn has_mask_registers(&self) -> bool {
+        self.registers > 16
+    }
+
+    /// The code of an instruction: for one number, for one in registers that AVX-512 has added, for four
+    /// and for eight.
+    fn of(&self, codes: [Code; 4], registers: &[Register]) -> Code {
+        let [one, added, four, eight] = codes;
+        match self.kind {
+            Kind::One if registers.iter().any(|&register| is_added(register)) => added,
+            Kind::One => one,
+            Kind::Four => four,
+            Kind::Eight => eight,
+        }
     }
 
     /// How long it is.
@@ -307,6 +333,11 @@ impl Assembler {
         self.put(Instruction::with2(code, memory.operand(), number));
     }
 
+    /// Whether the first bit in memory is set.
+    pub fn test_memory(&mut self, memory: Memory) {
+        self.put(Instruction::with2(Code::Test_rm8_imm8, memory.operand(), 1));
+    }
+
     /// An array of words: the word at an index.
     pub fn word_at(&mut self, code: Code, to: Register, base: Register, index: Register) {
         let place = MemoryOperand::with_base_index_scale(base, index, 8);
@@ -333,7 +364,8 @@ impl Assembler {
 
     /// Something done with two numbers.
     pub fn binary(&mut self, what: Binary, to: Register, a: Register, b: Source) {
-        self.three(what.code(self.kind), to, a, b);
+        let code = self.of(what.codes(), &[to, a, b.register()]);
+        self.three(code, to, a, b);
     }
 
     /// √a.
@@ -341,7 +373,11 @@ impl Assembler {
         match (self.kind, a) {
             // The upper half comes from the register that is overwritten, and nobody looks at it.
             (Kind::One, Source::Register(register)) => {
-                self.three(Code::VEX_Vsqrtsd_xmm_xmm_xmmm64, to, register, a);
+                let code = match is_added(to) || is_added(register) {
+                    true => Code::EVEX_Vsqrtsd_xmm_k1z_xmm_xmmm64_er,
+                    false => Code::VEX_Vsqrtsd_xmm_xmm_xmmm64,
+                };
+                self.three(code, to, register, a);
             }
             (Kind::One, Source::Memory(_)) => {
                 self.load(to, a);
@@ -364,6 +400,10 @@ impl Assembler {
     pub fn floor(&mut self, to: Register, a: Register) {
         const DOWN: u32 = 0x09;
         self.put(match self.kind {
+            Kind::One if is_added(to) || is_added(a) => {
+                let code = Code::EVEX_Vrndscalesd_xmm_k1z_xmm_xmmm64_imm8_sae;
+                Instruction::with4(code, to, a, a, DOWN)
+            }
             Kind::One => {
                 Instruction::with4(Code::VEX_Vroundsd_xmm_xmm_xmmm64_imm8, to, a, a, DOWN)
             }
@@ -375,14 +415,14 @@ impl Assembler {
         });
     }
 
-    /// A mask: of eight lanes in a register for masks, else in one for numbers.
+    /// A mask: in a register for masks where there are such, else in one for numbers.
     pub fn compare(&mut self, what: Comparison, to: Register, a: Register, b: Source) {
-        let code = of(
-            self.kind,
-            Code::VEX_Vcmpsd_xmm_xmm_xmmm64_imm8,
-            Code::VEX_Vcmppd_ymm_ymm_ymmm256_imm8,
-            Code::EVEX_Vcmppd_kr_k1_zmm_zmmm512b64_imm8_sae,
-        );
+        let code = match (self.kind, self.has_mask_registers()) {
+            (Kind::One, true) => Code::EVEX_Vcmpsd_kr_k1_xmm_xmmm64_imm8_sae,
+            (Kind::One, false) => Code::VEX_Vcmpsd_xmm_xmm_xmmm64_imm8,
+            (Kind::Four, _) => Code::VEX_Vcmppd_ymm_ymm_ymmm256_imm8,
+            (Kind::Eight, _) => Code::EVEX_Vcmppd_kr_k1_zmm_zmmm512b64_imm8_sae,
+        };
         self.put(match b {
             Source::Register(b) => Instruction::with4(code, to, a, b, what.number()),
             Source::Memory(b) => Instruction::with4(code, to, a, b.operand(), what.number()),
@@ -391,10 +431,14 @@ impl Assembler {
 
     /// Sets flags by comparing one number with another.
     pub fn set_flags(&mut self, a: Register, b: Source) {
-        self.unary(Code::VEX_Vucomisd_xmm_xmmm64, a, b);
+        let code = match is_added(a) || is_added(b.register()) {
+            true => Code::EVEX_Vucomisd_xmm_xmmm64_sae,
+            false => Code::VEX_Vucomisd_xmm_xmmm64,
+        };
+        self.unary(code, a, b);
     }
 
-    /// Takes `yes` where the mask holds, else `no`.
+    /// In lanes: takes `yes` where the mask holds, else `no`.
     pub fn choose(&mut self, to: Register, mask: Register, yes: Source, no: Register) {
         match self.kind {
             Kind::Eight => {
@@ -409,10 +453,7 @@ impl Assembler {
                 }));
             }
             Kind::One | Kind::Four => {
-                let code = match self.kind {
-                    Kind::One => Code::VEX_Vblendvpd_xmm_xmm_xmmm128_xmm,
-                    _ => Code::VEX_Vblendvpd_ymm_ymm_ymmm256_ymm,
-                };
+                let code = Code::VEX_Vblendvpd_ymm_ymm_ymmm256_ymm;
                 self.put(match yes {
                     Source::Register(yes) => Instruction::with4(code, to, no, yes, mask),
                     Source::Memory(yes) => Instruction::with4(code, to, no, yes.operand(), mask),
@@ -423,11 +464,14 @@ impl Assembler {
 
     /// A register takes a number.
     pub fn load(&mut self, to: Register, from: Source) {
+        let is_added = is_added(to) || is_added(from.register());
         let code = match (from, self.kind) {
             (Source::Register(from), _) if from == to => return,
+            (Source::Register(_), Kind::One) if is_added => Code::EVEX_Vmovapd_xmm_k1z_xmmm128,
             (Source::Register(_), Kind::One) => Code::VEX_Vmovapd_xmm_xmmm128,
             (Source::Register(_), Kind::Four) => Code::VEX_Vmovapd_ymm_ymmm256,
             (Source::Register(_), Kind::Eight) => Code::EVEX_Vmovapd_zmm_k1z_zmmm512,
+            (Source::Memory(_), Kind::One) if is_added => Code::EVEX_Vmovsd_xmm_k1z_m64,
             (Source::Memory(_), Kind::One) => Code::VEX_Vmovsd_xmm_m64,
             (Source::Memory(Memory { is_one: true, .. }), Kind::Four) => {
                 Code::VEX_Vbroadcastsd_ymm_m64
@@ -448,12 +492,13 @@ impl Assembler {
 
     /// Memory takes a number.
     pub fn store(&mut self, to: Memory, from: Register) {
-        let code = of(
-            self.kind,
+        let codes = [
             Code::VEX_Vmovsd_m64_xmm,
+            Code::EVEX_Vmovsd_m64_k1_xmm,
             Code::VEX_Vmovupd_ymmm256_ymm,
             Code::EVEX_Vmovupd_zmmm512_k1z_zmm,
-        );
+        ];
+        let code = self.of(codes, &[from]);
         self.to_memory(code, to, from);
     }
 

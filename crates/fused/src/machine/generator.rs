@@ -6,7 +6,7 @@
 
 use super::Machine;
 use super::assembler::{Assembler, Binary, Comparison, Kind, Label, Memory, Source};
-use super::registers::{Branch, MASK_SCRATCH, Places};
+use super::registers::{Branch, Carried, MASK_SCRATCH, Places};
 use super::uses::{Uses, by_jump};
 use crate::library::{Frame, Shims};
 use crate::script::{Question, Script, Statement};
@@ -38,6 +38,11 @@ const SECOND_ARGUMENT: i32 = 64;
 const TIME: i32 = 128;
 /// Times of moments and the step follow.
 const MOMENTS: i32 = 192;
+
+/// Registers in which times are computed.
+const TIMES: u8 = 4;
+/// Of so many registers one holds a number that goes from step to step.
+const CARRIED: usize = 2;
 
 /// Constants of the code: those that bits are masked with, then numbers.
 #[derive(Debug, Default)]
@@ -86,13 +91,15 @@ pub struct Generator<'a> {
     times: Times,
     shims: &'a Shims,
     pub(super) asm: Assembler,
-    pool: std::cell::RefCell<Pool>,
+    pool: Pool,
     pub(super) places: Places,
     pub(super) uses: Uses,
     /// The statement that is being written.
     pub(super) position: u32,
     by_jump: Vec<bool>,
     kept: Vec<Option<i32>>,
+    /// Where nodes that are constants lie.
+    constants: Vec<i32>,
     in_step: bool,
     branches: Vec<(Branch, Label, Option<Label>)>,
     /// The least of two numbers takes longer than a branch that is guessed.
@@ -139,7 +146,7 @@ fn stack(at: i32) -> Memory {
 pub fn generate(
     program: &Program,
     script: &Script,
-    kind: Kind,
+    (kind, registers): (Kind, usize),
     (times, seen): (Times, usize),
     shims: &Shims,
 ) -> Result<Machine, String> {
@@ -151,18 +158,25 @@ pub fn generate(
     for (&node, &place) in &script.kept {
         kept[node as usize] = Some(place as i32 * width(kind));
     }
+    let mut pool = Pool::new(kind);
+    let constants = program.ops.iter().map(|&op| match op {
+        Op::Constant(bits) => pool.number(bits),
+        _ => 0,
+    });
+    let constants = constants.collect();
     let mut generator = Generator {
         program,
         script,
         times,
         shims,
-        asm: Assembler::new(kind),
-        pool: Pool::new(kind).into(),
+        asm: Assembler::new(kind, registers),
+        pool,
         places: Places::new(program.ops.len(), 0),
         uses: Uses::new(program, &script.prepare, &by_jump),
         position: 0,
         by_jump,
         kept,
+        constants,
         in_step: false,
         branches: Vec::new(),
         guesses_least: kind == Kind::One && super::is_intel(),
@@ -178,7 +192,7 @@ pub fn generate(
         return Err(why.into());
     }
     let code = generator.asm.finish().map_err(|error| error.to_string())?;
-    Ok(Machine { code, constants: generator.pool.into_inner().words, steps })
+    Ok(Machine { code, constants: generator.pool.words, steps })
 }
 
 impl Generator<'_> {
@@ -191,15 +205,7 @@ impl Generator<'_> {
     }
 
     /// A number that should be somewhere is not.
-    pub(super) fn miss(&mut self, node: Node) {
-        if self.failure.is_none() && std::env::var_os("DBG").is_some() {
-            let list = if self.in_step { &self.script.step } else { &self.script.prepare };
-            eprintln!("node {node} {:?} at {} {:?}", self.op(node), self.position, list[self.position as usize]);
-            for (i, s) in list.iter().enumerate() {
-                if format!("{s:?}").contains(&format!("node: {node}")) || format!("{s:?}").contains(&format!("to: {node},")) { eprintln!("  {i} {s:?}"); }
-            }
-            for i in self.position.saturating_sub(12)..self.position+6 { if let Some(s) = list.get(i as usize) { let op = if let Statement::Define{node,..} = s { Some(self.op(*node)) } else {None}; eprintln!("    {i} {s:?} {op:?}"); } }
-        }
+    pub(super) fn miss(&mut self) {
         self.fail("a number is nowhere");
     }
 
@@ -208,7 +214,7 @@ impl Generator<'_> {
     }
 
     /// Where a number of the state is.
-    fn slot(&self, slot: u32) -> Memory {
+    pub(super) fn slot(&self, slot: u32) -> Memory {
         let (array, at) = self.program.layout.place(slot);
         let base = match array {
             Array::Bonds => BONDS,
@@ -224,14 +230,17 @@ impl Generator<'_> {
         self.in_step && self.script.shared.get(slot as usize) == Some(&true)
     }
 
-    fn constant(&self, bits: u64) -> Memory {
-        let at = self.pool.borrow_mut().number(bits);
+    fn constant(&mut self, bits: u64) -> Memory {
+        let at = self.pool.number(bits);
+        self.constant_at(at)
+    }
+
+    fn constant_at(&self, at: i32) -> Memory {
         Memory { base: CONSTANTS, at, is_one: self.kind() == Kind::Eight }
     }
 
     fn bits(&self, which: i32) -> Source {
-        let at = self.pool.borrow().bits(which);
-        Source::Memory(Memory { base: CONSTANTS, at, is_one: self.kind() == Kind::Eight })
+        Source::Memory(self.constant_at(self.pool.bits(which)))
     }
 
     /// Times of moments, and the number of the step behind them.
@@ -250,7 +259,7 @@ impl Generator<'_> {
             return (!is_mask).then_some(Memory { base: KEPT, at, is_one: false });
         }
         match self.op(node) {
-            Op::Constant(bits) => Some(self.constant(bits)),
+            Op::Constant(_) => Some(self.constant_at(self.constants[node as usize])),
             Op::Load(slot) if !self.is_shared(slot) => Some(self.slot(slot)),
             Op::Parameter(index) => {
                 let at = index as i32 * width(self.kind());
@@ -327,6 +336,10 @@ impl Generator<'_> {
         self.asm.to_memory(Code::VEX_Vmovsd_m64_xmm, stack(TIME), scratch);
         self.asm.from_memory(Code::Mov_r64_rm64, STEP, Memory { at: 8, ..clock });
         self.asm.two(Code::Xor_r32_rm32, Register::R14D, Register::R14D);
+        let carried = self.carried();
+        for &Carried { register, slot, .. } in &carried {
+            self.asm.load(self.kind().register(register), Source::Memory(self.slot(slot)));
+        }
 
         let [each_row, each_step, row_done] = [(); 3].map(|()| self.asm.label());
         self.asm.place(each_row);
@@ -337,7 +350,9 @@ impl Generator<'_> {
         self.asm.jump(Code::Je_rel32_64, row_done);
         self.asm.place(each_step);
         self.begin_step();
+        self.begin_with(&carried);
         self.step();
+        self.carry_over(&carried);
         if seen > 0 {
             self.asm.immediate(Code::Add_rm64_imm32, SEEN, seen as i32 * width(self.kind()));
             self.asm.to_memory(Code::Mov_rm64_r64, frame(offset_of!(Frame, seen)), SEEN);
@@ -357,7 +372,45 @@ impl Generator<'_> {
         self.leave(room);
     }
 
-    /// The times of this step. No number is in a register yet.
+    /// Numbers that go from step to step in registers, beside memory: those at which the longest ways
+    /// begin, for which the way through memory would be part of the chain that a step waits for.
+    fn carried(&self) -> Vec<Carried> {
+        let calls = self.script.step.iter().any(|statement| match *statement {
+            Statement::Engine { .. } => true,
+            Statement::Define { node, .. } => match self.op(node) {
+                Op::Power(..) | Op::Angle(..) => true,
+                Op::Call(function, _) => {
+                    !matches!(function, Function::Sqrt | Function::Abs | Function::Floor)
+                }
+                _ => false,
+            },
+            _ => false,
+        });
+        // Whoever calls empties all registers; in lanes others wait for units and not for numbers.
+        if calls || self.kind() != Kind::One {
+            return Vec::new();
+        }
+        let mut found: Vec<(u32, Carried)> = Vec::new();
+        for (load, &op) in (0..).zip(&self.program.ops) {
+            if let Op::Load(slot) = op
+                && let Some(&end) = self.program.finals.get(slot as usize)
+                && end != load
+                && !self.is_shared(slot)
+                && self.uses.count(load) > 0
+            {
+                let carried = Carried { load, end, register: 0, slot };
+                found.push((self.script.urgency[load as usize], carried));
+            }
+        }
+        found.sort_by_key(|&(urgency, Carried { load, .. })| (std::cmp::Reverse(urgency), load));
+        // Times are computed in the first registers.
+        let registers = TIMES..self.asm.registers as u8;
+        let most = registers.len() / CARRIED;
+        let some = found.into_iter().take(most).zip(registers.rev());
+        some.map(|((_, carried), register)| Carried { register, ..carried }).collect()
+    }
+
+    /// The times of this step. No number but those that are carried is in a register yet.
     fn begin_step(&mut self) {
         let Times { start, step, adds_up } = self.times;
         let [begin, end, other] = [Register::XMM0, Register::XMM1, Register::XMM2];
@@ -390,7 +443,7 @@ impl Generator<'_> {
             };
             self.put_moment(index, time);
         }
-        if program.ops.contains(&Op::Stamp) {
+        if self.is_used(Op::Stamp) {
             self.asm.step_number(other, STEP, 1);
             self.put_moment(program.moments.len(), other);
         }
@@ -400,8 +453,12 @@ impl Generator<'_> {
         let is_asked = |unit: &fluxline_core::program::Unit| {
             unit.moment as usize == moment && !unit.tree.is_closed()
         };
-        self.program.ops.contains(&Op::Time(moment as u32))
-            || self.program.units.iter().any(is_asked)
+        self.is_used(Op::Time(moment as u32)) || self.program.units.iter().any(is_asked)
+    }
+
+    fn is_used(&self, op: Op) -> bool {
+        let place = self.program.ops.iter().position(|&other| other == op);
+        place.is_some_and(|node| self.uses.count(node as Node) > 0)
     }
 
     fn put_moment(&mut self, index: usize, time: Register) {
@@ -411,7 +468,7 @@ impl Generator<'_> {
     }
 
     /// A constant of one number, whatever the number of lanes.
-    fn one_constant(&self, x: f64) -> Memory {
+    fn one_constant(&mut self, x: f64) -> Memory {
         Memory { is_one: false, ..self.constant(x.to_bits()) }
     }
 
@@ -436,7 +493,6 @@ impl Generator<'_> {
             }
         }
         self.store_all(&stores);
-        self.places.holders = Default::default();
     }
 
     /// Stores numbers of the state, of which some may be what others were.
@@ -501,8 +557,8 @@ impl Generator<'_> {
         let from = match self.source(node) {
             Source::Register(register) => register,
             memory => {
-                self.asm.load(self.kind().scratch(), memory);
-                self.kind().scratch()
+                self.asm.load(self.asm.scratch(), memory);
+                self.asm.scratch()
             }
         };
         self.asm.store(to, from);
@@ -561,7 +617,7 @@ impl Generator<'_> {
             Statement::InRow { at, node, negative } => {
                 let to = Memory { base: Register::RAX, at: 8 * at as i32, is_one: false };
                 if negative {
-                    let scratch = self.kind().scratch();
+                    let scratch = self.asm.scratch();
                     let from = self.source(node);
                     self.asm.load(scratch, from);
                     self.asm.binary(Binary::Xor, scratch, scratch, self.bits(SIGN));
@@ -678,28 +734,27 @@ impl Generator<'_> {
     fn mask_bits(&mut self, mask: Node) {
         let mask = self.mask(mask);
         let code = match self.kind() {
-            Kind::One => Code::VEX_Vmovmskpd_r32_xmm,
-            Kind::Four => Code::VEX_Vmovmskpd_r32_ymm,
             Kind::Eight => Code::VEX_Kmovb_r32_kr,
+            _ => Code::VEX_Vmovmskpd_r32_ymm,
         };
         self.asm.two(code, Register::EAX, mask);
     }
 
     /// The register of a mask: one of its own, or that which is nobody's for long.
     fn mask(&mut self, node: Node) -> Register {
-        let scratch = self.kind().scratch();
-        let is_eight = self.kind() == Kind::Eight;
+        let scratch = self.asm.scratch();
+        let has_registers = self.asm.has_mask_registers();
         if self.in_step
             && let Some(at) = self.kept[node as usize]
         {
             let kept = Memory { base: KEPT, at, is_one: false };
             self.asm.load(scratch, Source::Memory(kept));
-            let to = if is_eight { MASK_SCRATCH } else { scratch };
+            let to = if has_registers { MASK_SCRATCH } else { scratch };
             let zero = Source::Memory(self.constant(0));
             self.asm.compare(Comparison::Above, to, scratch, zero);
             return to;
         }
-        match (self.op(node), is_eight) {
+        match (self.op(node), has_registers) {
             (Op::Truth(true), true) => {
                 self.asm.masks(
                     Code::VEX_Kxnorb_kr_kr_kr,
@@ -744,11 +799,15 @@ impl Generator<'_> {
         if !self.by_jump[mask as usize] {
             match self.source(mask) {
                 Source::Register(register) => {
-                    self.asm.two(Code::VEX_Vmovmskpd_r32_xmm, Register::EAX, register);
+                    let code = match self.asm.has_mask_registers() {
+                        true => Code::VEX_Kmovb_r32_kr,
+                        false => Code::VEX_Vmovmskpd_r32_xmm,
+                    };
+                    self.asm.two(code, Register::EAX, register);
                     self.asm.immediate(Code::And_rm32_imm8, Register::EAX, 1);
                 }
                 Source::Memory(memory) => {
-                    self.asm.compare_memory(Code::Cmp_rm32_imm8, memory, 0);
+                    self.asm.test_memory(memory);
                 }
             }
             return self.asm.jump(pick(Code::Jne_rel32_64, Code::Je_rel32_64), to);
@@ -804,13 +863,13 @@ impl Generator<'_> {
     /// Sets flags by comparing two numbers, wherever they are.
     fn flags(&mut self, a: Node, b: Node) {
         let (Some(a), Some(b)) = (self.source_of(a), self.source_of(b)) else {
-            return self.miss(if self.source_of(a).is_none() { a } else { b });
+            return self.miss();
         };
         let a = match a {
             Source::Register(register) => register,
             memory => {
-                self.asm.load(self.kind().scratch(), memory);
-                self.kind().scratch()
+                self.asm.load(self.asm.scratch(), memory);
+                self.asm.scratch()
             }
         };
         self.asm.set_flags(a, b);
@@ -877,9 +936,9 @@ impl Generator<'_> {
             Op::Not(a) => {
                 let from = self.mask(a);
                 let to = self.result_of(node, &[a]);
-                match self.kind() {
-                    Kind::Eight => self.asm.two(Code::VEX_Knotb_kr_kr, to, from),
-                    _ => self.asm.binary(Binary::Xor, to, from, self.bits(EVERY)),
+                match self.asm.has_mask_registers() {
+                    true => self.asm.two(Code::VEX_Knotb_kr_kr, to, from),
+                    false => self.asm.binary(Binary::Xor, to, from, self.bits(EVERY)),
                 }
             }
         }
@@ -894,7 +953,7 @@ impl Generator<'_> {
         let swap = commutes && !is_there(self, a) && is_there(self, b);
         let (a, b) = if swap { (b, a) } else { (a, b) };
         let first = self.in_register(a);
-        let second = self.source(b);
+        let second = self.operand(b);
         let to = self.result_of(node, &[a, b]);
         self.asm.binary(what, to, first, second);
     }
@@ -908,7 +967,7 @@ impl Generator<'_> {
 
     fn compare(&mut self, node: Node, what: Comparison, a: Node, b: Node) {
         let first = self.in_register(a);
-        let second = self.source(b);
+        let second = self.operand(b);
         let to = self.result_of(node, &[a, b]);
         self.asm.compare(what, to, first, second);
     }
@@ -921,16 +980,16 @@ impl Generator<'_> {
             return self.fail("two masks in one register");
         }
         let to = self.result_of(node, &[a, b]);
-        match self.kind() {
-            Kind::Eight => self.asm.masks(code, to, first, second),
-            _ => self.asm.binary(what, to, first, Source::Register(second)),
+        match self.asm.has_mask_registers() {
+            true => self.asm.masks(code, to, first, second),
+            false => self.asm.binary(what, to, first, Source::Register(second)),
         }
     }
 
     /// In lanes: one of two numbers.
     fn choose(&mut self, node: Node, mask: Node, yes: Node, no: Node) {
         let by = self.mask(mask);
-        let (second, first) = (self.source(yes), self.in_register(no));
+        let (second, first) = (self.operand(yes), self.in_register(no));
         let to = self.result_of(node, &[mask, yes, no]);
         self.asm.choose(to, by, second, first);
     }
@@ -961,12 +1020,12 @@ impl Generator<'_> {
             let to = self.result(node);
             match self.source_of(first) {
                 Some(from) => self.asm.load(to, from),
-                None => self.miss(first),
+                None => self.miss(),
             }
             self.jump_by(condition, when, label);
             match self.source_of(other) {
                 Some(from) => self.asm.load(to, from),
-                None => self.miss(other),
+                None => self.miss(),
             }
         }
         self.asm.place(label);
@@ -1156,7 +1215,7 @@ impl Generator<'_> {
             }
             _ => {
                 let [one, none] = [1.0_f64, 0.0].map(|x| self.constant(x.to_bits()));
-                let (mask, scratch) = (self.mask(node), self.kind().scratch());
+                let (mask, scratch) = (self.mask(node), self.asm.scratch());
                 self.asm.load(scratch, Source::Memory(none));
                 self.asm.choose(scratch, mask, Source::Memory(one), scratch);
                 self.asm.store(to, scratch);

@@ -13,6 +13,8 @@ mod assembler;
 mod generator;
 #[cfg(target_arch = "x86_64")]
 mod registers;
+#[cfg(all(test, target_arch = "x86_64"))]
+mod tests;
 #[cfg(target_arch = "x86_64")]
 mod uses;
 
@@ -57,6 +59,20 @@ fn kind(lanes: usize) -> Option<assembler::Kind> {
     }
 }
 
+/// Registers for numbers, but for one: AVX-512 has added as many again to those of one number, too.
+#[cfg(target_arch = "x86_64")]
+fn registers_of(kind: assembler::Kind) -> usize {
+    let has_more = match kind {
+        assembler::Kind::One => {
+            std::arch::is_x86_feature_detected!("avx512vl")
+                && std::arch::is_x86_feature_detected!("avx512dq")
+        }
+        assembler::Kind::Four => false,
+        assembler::Kind::Eight => true,
+    };
+    if has_more { 31 } else { 15 }
+}
+
 /// Whether the least of two numbers takes this processor longer than a branch that it guesses.
 #[cfg(target_arch = "x86_64")]
 fn is_intel() -> bool {
@@ -81,7 +97,7 @@ pub(crate) fn make(
         let times = generator::Times { start: plan.start, step: plan.step, adds_up };
         let shims = crate::library::Shims::of(lanes);
         let each_step = if lanes > 1 { seen } else { 0 };
-        let machine = generator::generate(program, script, kind, (times, each_step), &shims)
+        let machine = generator::generate(program, script, (kind, registers_of(kind)), (times, each_step), &shims)
             .map_err(NotCompiled::Refused)?;
         Code::of(machine, program.layout, script.kept.len(), parameters, (lanes, seen))
     }

@@ -5,7 +5,7 @@
 //! nowhere else. After a question both ways leave numbers in the same registers: in those where they
 //! were before it.
 
-use super::assembler::{Kind, Memory, Source};
+use super::assembler::{Memory, Source};
 use super::generator::Generator;
 use fluxline_core::trace::Node;
 use iced_x86::{Code, Register};
@@ -14,7 +14,10 @@ use iced_x86::{Code, Register};
 pub const NOBODY: Node = Node::MAX;
 pub const NOWHERE: u8 = u8::MAX;
 
-/// Registers for masks of eight lanes: the first cannot choose, the last is nobody's for long.
+/// Statements within which a number is used again soon.
+const SOON: u32 = 40;
+
+/// Registers for masks: the first cannot choose, the last is nobody's for long.
 const MASKS: std::ops::Range<u8> = 1..7;
 pub const MASK_SCRATCH: Register = Register::K7;
 
@@ -76,6 +79,19 @@ pub struct Branch {
     after: Option<After>,
 }
 
+/// A number of the state that goes from step to step in a register.
+#[derive(Clone, Copy, Debug)]
+pub struct Carried {
+    /// What a step begins with.
+    pub load: Node,
+    /// What it ends with.
+    pub end: Node,
+    /// The register.
+    pub register: u8,
+    /// The number.
+    pub slot: u32,
+}
+
 /// Where numbers are after a question.
 #[derive(Debug)]
 struct After {
@@ -114,7 +130,7 @@ impl Places {
 impl Generator<'_> {
     /// Whether a node is a mask in a register for masks.
     pub fn is_in_mask_register(&self, node: Node) -> bool {
-        self.kind() == Kind::Eight && self.script.is_mask[node as usize]
+        self.asm.has_mask_registers() && self.script.is_mask[node as usize]
     }
 
     fn name(&self, node: Node, register: u8) -> Register {
@@ -152,7 +168,7 @@ impl Generator<'_> {
 
     /// A register that nobody holds, where there is one without asking anybody to leave.
     pub fn has_free(&self) -> bool {
-        let count = self.kind().registers();
+        let count = self.asm.registers;
         self.places.holders.numbers[..count].contains(&NOBODY)
     }
 
@@ -164,7 +180,7 @@ impl Generator<'_> {
     fn find(&mut self, is_mask: bool) -> u8 {
         let (range, pinned) = match is_mask {
             true => (MASKS, u32::from(self.places.pinned_masks)),
-            false => (0..self.kind().registers() as u8, self.places.pinned),
+            false => (0..self.asm.registers as u8, self.places.pinned),
         };
         let holders = &self.places.holders;
         let held: &[Node] = if is_mask { &holders.masks } else { &holders.numbers };
@@ -198,7 +214,7 @@ impl Generator<'_> {
             let to = self.home(node);
             match self.source_of(node) {
                 Some(Source::Register(from)) => self.write_home(to, from, node),
-                _ => self.miss(node),
+                _ => self.miss(),
             }
             self.places.in_home[node as usize] = true;
             self.places.written.push(node);
@@ -232,6 +248,17 @@ impl Generator<'_> {
         }
     }
 
+    /// Where a node is, as the source of an instruction; in a register where it is wanted again soon and
+    /// there is one.
+    pub fn operand(&mut self, node: Node) -> Source {
+        let soon = self.position + 1..self.position + SOON;
+        let is_near = self.uses.next(node, soon.start).is_some_and(|next| next < soon.end);
+        if is_near && self.places.register(node).is_none() && self.has_free() {
+            return Source::Register(self.in_register(node));
+        }
+        self.source(node)
+    }
+
     /// Where a node is, as the source of an instruction.
     pub fn source(&mut self, node: Node) -> Source {
         if let Some(register) = self.places.register(node) {
@@ -240,8 +267,8 @@ impl Generator<'_> {
         match self.source_of(node) {
             Some(source) => source,
             None => {
-                self.miss(node);
-                Source::Register(self.asm.kind.scratch())
+                self.miss();
+                Source::Register(self.asm.scratch())
             }
         }
     }
@@ -262,7 +289,7 @@ impl Generator<'_> {
         }
         match self.source(node) {
             Source::Register(register) => register,
-            Source::Memory(_) => self.asm.kind.scratch(),
+            Source::Memory(_) => self.asm.scratch(),
         }
     }
 
@@ -426,7 +453,7 @@ impl Generator<'_> {
                 .places
                 .register(value)
                 .filter(is_free)
-                .or_else(|| (0..self.kind().registers() as u8).find(is_free));
+                .or_else(|| (0..self.asm.registers as u8).find(is_free));
             match register {
                 Some(register) => {
                     taken |= 1 << register;
@@ -436,6 +463,27 @@ impl Generator<'_> {
             }
         }
         After { registers, on_stack }
+    }
+
+    /// Numbers that the next step begins with go to the registers in which it finds them; from where
+    /// they are, or else from memory.
+    pub fn carry_over(&mut self, carried: &[Carried]) {
+        let mut moves = Vec::new();
+        let mut loads = Vec::new();
+        for &Carried { load, end, register, slot } in carried {
+            let to = self.name(load, register);
+            match self.places.register(end) {
+                Some(from) => moves.push((to, self.name(end, from))),
+                None => loads.push((load, to, self.slot(slot))),
+            }
+        }
+        self.move_all(moves, &loads);
+    }
+
+    /// A step begins with these in registers.
+    pub fn begin_with(&mut self, carried: &[Carried]) {
+        let all: Vec<(Node, u8)> = carried.iter().map(|c| (c.load, c.register)).collect();
+        self.set_holders(&all);
     }
 
     /// Brings numbers to where they are after a question.
@@ -449,13 +497,13 @@ impl Generator<'_> {
         for &node in &after.on_stack {
             let to = self.home(node);
             let Some(from) = self.source_of(value_of(node)) else {
-                self.miss(value_of(node));
+                self.miss();
                 return;
             };
             if from == Source::Memory(to) {
                 continue;
             }
-            let scratch = self.asm.kind.scratch();
+            let scratch = self.asm.scratch();
             self.asm.load(scratch, from);
             self.asm.store(to, scratch);
         }
@@ -467,9 +515,15 @@ impl Generator<'_> {
                 Some(Source::Register(from)) if from == to => {}
                 Some(Source::Register(from)) => moves.push((to, from)),
                 Some(Source::Memory(from)) => loads.push((node, to, from)),
-                None => self.miss(value_of(node)),
+                None => self.miss(),
             }
         }
+        self.move_all(moves, &loads);
+    }
+
+    /// Moves between registers, whoever is in the way of whom; then loads.
+    fn move_all(&mut self, moves: Vec<(Register, Register)>, loads: &[(Node, Register, Memory)]) {
+        let mut moves: Vec<_> = moves.into_iter().filter(|&(to, from)| to != from).collect();
         while !moves.is_empty() {
             let is_free = |&(to, _): &(Register, Register)| moves.iter().all(|&(_, from)| from != to);
             match moves.iter().position(is_free) {
@@ -482,7 +536,7 @@ impl Generator<'_> {
                     let (_, from) = moves[0];
                     let aside = match from.is_k() {
                         true => MASK_SCRATCH,
-                        false => self.asm.kind.scratch(),
+                        false => self.asm.scratch(),
                     };
                     self.copy(aside, from);
                     for other in moves.iter_mut().filter(|other| other.1 == from) {
@@ -491,7 +545,7 @@ impl Generator<'_> {
                 }
             }
         }
-        for (node, to, from) in loads {
+        for &(node, to, from) in loads {
             match self.is_in_mask_register(node) {
                 true => self.asm.from_memory(Code::VEX_Kmovb_kr_km8, to, from),
                 false => self.asm.load(to, Source::Memory(from)),

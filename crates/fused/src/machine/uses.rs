@@ -5,33 +5,38 @@ use fluxline_core::program::Program;
 use fluxline_core::trace::{Node, Op};
 
 /// A mask of more comparisons is computed once and kept, and not asked for piece by piece.
-const LONGEST_QUESTION: u32 = 6;
+const LONGEST_QUESTION: u32 = 1;
 
 /// Where nodes are used, by the position of the statement.
+///
+/// What is computed in one branch may be computed again in another: a use counts for what was computed
+/// last before it.
 #[derive(Debug)]
 pub struct Uses {
-    /// Where the uses of a node begin among all.
+    /// Where the events of a node begin among all.
     begins: Vec<u32>,
+    /// Twice the position, and one more for a use: otherwise it is computed there, or declared.
     all: Vec<u32>,
     /// Of each question, where it ends.
     pub ends: Vec<u32>,
 }
 
 impl Uses {
-    /// The next use, at the position or after it.
+    /// The next use, at the position or after it, before it is computed again.
     pub fn next(&self, node: Node, position: u32) -> Option<u32> {
-        let uses = self.of(node);
-        uses.get(uses.partition_point(|&at| at < position)).copied()
+        let events = self.of(node);
+        let next = events.get(events.partition_point(|&event| event < 2 * position))?;
+        (next % 2 == 1).then_some(next / 2)
     }
 
-    /// Whether a node is used after the position.
+    /// Whether a node is used after the position, before it is computed again.
     pub fn is_used_after(&self, node: Node, position: u32) -> bool {
-        self.of(node).last().is_some_and(|&last| last > position)
+        self.next(node, position + 1).is_some()
     }
 
     /// How often a node is used.
     pub fn count(&self, node: Node) -> usize {
-        self.of(node).len()
+        self.of(node).iter().filter(|&event| event % 2 == 1).count()
     }
 
     fn of(&self, node: Node) -> &[u32] {
@@ -47,11 +52,17 @@ impl Uses {
         // Values that are taken over where a branch ends.
         let mut assigned: Vec<Vec<Node>> = vec![Vec::new()];
         for (position, statement) in statements.iter().enumerate() {
-            let at = position as u32;
-            let mut needs = |node: Node| needs(program, by_jump, node, &mut |n| found.push((n, at)));
+            let at = 2 * position as u32;
+            if let Statement::Define { node, .. } = *statement {
+                found.push((node, at));
+            }
+            let mut needs =
+                |node: Node| needs(program, by_jump, node, &mut |n| found.push((n, at + 1)));
             match *statement {
-                Statement::Comment(_) | Statement::Declare(_) | Statement::Fetch { .. } => {}
-                Statement::Engine { .. } => {}
+                Statement::Comment(_) | Statement::Fetch { .. } | Statement::Engine { .. } => {}
+                Statement::Declare(ref nodes) => {
+                    found.extend(nodes.iter().map(|&node| (node, at)));
+                }
                 Statement::Define { node, .. } => {
                     let op = program.ops[node as usize];
                     match op {
@@ -86,7 +97,7 @@ impl Uses {
                     let taken = assigned.pop().unwrap_or_default();
                     taken.into_iter().for_each(needs);
                     if let Some(begin) = open.pop() {
-                        ends[begin] = at;
+                        ends[begin] = position as u32;
                     }
                 }
                 Statement::Report { mask, .. } => needs(mask),
