@@ -108,7 +108,7 @@ pub struct RunSettings {
     /// – — whose order of execution, start values and result names: fluxline, or hopsan for models that come from it [–]
     #[parameter(default = "fluxline")]
     pub convention: Convention,
-    /// – — compile the circuit into code of its own, which gives the same results faster: auto, on or off [–]
+    /// – — write the circuit as code of its own, which gives the same results faster: auto, on, compiled (by the C compiler) or off [–]
     #[parameter(default = "auto")]
     pub fused: Fused,
 }

@@ -14,8 +14,8 @@ use crate::function::{Named, Pair};
 use crate::guard::{Guards, cost};
 use crate::number::{Mask, Num};
 use crate::trig;
-use std::cell::RefCell;
 use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
+use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::ops::{Add, AddAssign, BitAnd, BitOr, Div, Mul, Neg, Not, Sub, SubAssign};
 

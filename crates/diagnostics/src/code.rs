@@ -573,7 +573,7 @@ codes! {
     NoOwnCode "F1205" Error {
         title: "circuit cannot be written as code",
         means: "The step of a circuit could not be followed as plain arithmetic, or the code was not compiled. The message names the first component that stands in the way; `fluxline run` steps such components by the engine.",
-        cause: "A component that looks up a long table, remembers a long history (a pipe with its delay), draws random numbers or solves its equations by a long iteration; or there is no C compiler.",
+        cause: "A component that looks up a long table, remembers a long history (a pipe with its delay), draws random numbers or solves its equations by a long iteration; or the processor has no AVX2 and there is no C compiler.",
         cure: "Replace the component that is named by one with a closed form, such as a volume for a pipe; or run the circuit with `fluxline run`.",
     }
     InvalidXml "F1301" Error {
@@ -800,9 +800,9 @@ codes! {
     }
     NotCompiled "W0112" Warning {
         title: "no code of its own",
-        means: "A run was to be stepped by compiled code, and there is none: the message says why. The engine takes all steps instead, with the same results, but slower.",
-        cause: "There is no C compiler, or the one that CC names cannot be used or hangs; or the circuit cannot be written as code.",
-        cure: "Install a C compiler as `cc`, or let CC name one, with its arguments; or do without, with `fused = \"off\"` or `--fused off`.",
+        means: "A run was to be stepped by code of its own, and there is none: the message says why. The engine takes all steps instead, with the same results, but slower.",
+        cause: "With `fused = \"compiled\"`, or on a processor without AVX2: there is no C compiler, or the one that CC names cannot be used or hangs. Or the circuit cannot be written as code.",
+        cure: "Let Fluxline write the code, with `fused = \"on\"`; install a C compiler as `cc`, or let CC name one, with its arguments; or do without, with `fused = \"off\"` or `--fused off`.",
     }
     EncodingGuessed "W1301" Warning {
         title: "encoding of the file guessed",

@@ -45,6 +45,11 @@ impl Blocks {
                 Op::Where(mask, yes, no) => (mask, yes, no, false),
                 _ => continue,
             };
+            // It stands where the mask was asked before: asking again spares nothing, and what one side
+            // needs may be what the other spares.
+            if [true, false].into_iter().any(|holds| is_under(node, (mask, holds))) {
+                continue;
+            }
             let [held, not_held] = [true, false].map(|holds| guards.spared((mask, holds)));
             let holds = !is_choice || held >= not_held;
             if (if holds { held } else { not_held }) < WORTH_ASKING {
@@ -70,14 +75,12 @@ impl Blocks {
                     count += 1;
                 }
                 rest = &others[count..];
-                // What is wanted where the mask holds and where it does not is wanted by a choice from
-                // both sides: it is there before, for all lanes.
                 let is_inside = |node: Node| match in_lanes {
-                    true => is_under(node, (mask, holds)) && !is_under(node, (mask, !holds)),
+                    true => is_under(node, (mask, holds)),
                     false => is_under(node, (mask, true)) || is_under(node, (mask, false)),
                 };
                 let outside =
-                    members.iter().map(|&member| outside(ops, member, is_inside)).collect();
+                    members.iter().map(|&member| outside(ops, member, is_inside, fixed)).collect();
                 all.of.extend(members.iter().map(|&member| (member, all.blocks.len())));
                 all.blocks.push(Block { mask, holds, members, outside });
             }
@@ -112,13 +115,18 @@ impl Blocks {
     }
 }
 
-/// What a choice needs that is not computed inside its block.
-fn outside(ops: &[Op], member: Node, is_inside: impl Fn(Node) -> bool) -> Vec<Node> {
+/// What a choice needs that is not computed inside its block, nor before the first step.
+fn outside(
+    ops: &[Op],
+    member: Node,
+    is_inside: impl Fn(Node) -> bool,
+    fixed: &dyn Fn(Node) -> bool,
+) -> Vec<Node> {
     let mut waiting: Vec<Node> = ops[member as usize].sources().collect();
     let mut found: Vec<Node> = Vec::new();
     let mut seen = HashSet::new();
     while let Some(node) = waiting.pop() {
-        if !seen.insert(node) {
+        if !seen.insert(node) || fixed(node) {
             continue;
         }
         match is_inside(node) {
@@ -159,6 +167,28 @@ mod tests {
             assert_eq!(both.outside, [[0, 2].to_vec(), [0, 1, 2].to_vec()]);
             let last = blocks.of(10).expect("another");
             assert_eq!((&last.members[..], &last.outside[0][..]), (&[10][..], &[0, 1, 2, 7][..]));
+        }
+    }
+
+    #[test]
+    fn a_mask_is_not_asked_again_where_it_was_asked() {
+        // 6 is wanted where mask 2 holds, and chooses by it.
+        let dear = |of: Node| Op::Div(of, 1);
+        let ops = [
+            Op::Load(0),
+            Op::Load(1),
+            Op::Less(0, 1),
+            dear(0),
+            dear(3),
+            dear(4),
+            Op::Select(2, 4, 5),
+            dear(6),
+            Op::Select(2, 7, 0),
+        ];
+        let guards = Guards::new(&ops, 0, [8]);
+        for in_lanes in [true, false] {
+            let blocks = Blocks::new(&ops, &guards, in_lanes, &|_| false);
+            assert!(blocks.of(6).is_none() && blocks.of(8).is_some());
         }
     }
 

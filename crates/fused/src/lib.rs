@@ -1,11 +1,12 @@
 //! Circuits as straight-line code.
 //!
-//! The step of a whole circuit, written down by [`fluxline_core::program`], becomes C or Rust: no
-//! calls, no indices, no memory between components. [`text`] writes it, [`compiler`] has the
-//! compiler of the machine make a library of C and keeps it for the next time, [`library`] opens and
-//! calls it, and [`run`] steps a run with it,
-//! [`choice`] tells when that pays, and [`lanes`] steps several variants at once. [`export`] writes whole sources for those who embed a
-//! circuit elsewhere.
+//! The step of a whole circuit, written down by [`fluxline_core::program`], becomes instructions, C or
+//! Rust: no calls, no indices, no memory between components. [`script`] puts its statements in order.
+//! [`machine`] writes them as instructions of the processor, at once. [`text`] writes them as text, and
+//! [`compiler`] has the compiler of the machine make a library of C and keeps it for the next time.
+//! [`library`] opens and calls either, [`run`] steps a run with it, [`lanes`] several variants at once,
+//! and [`choice`] tells when that pays. [`export`] writes whole sources for those who embed a circuit
+//! elsewhere.
 //!
 //! The code does the arithmetic of the engine in the engine's order, and the compiler is told to keep
 //! to it (no contraction of a·b + c, no rearrangement), so that results agree bit for bit.
@@ -23,6 +24,6 @@ pub mod library;
 pub mod machine;
 mod order;
 mod roots;
-pub mod script;
 pub mod run;
+pub mod script;
 pub mod text;

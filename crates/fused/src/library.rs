@@ -1,4 +1,4 @@
-//! Compiled code, opened and called: all `unsafe` code of this crate, but for the call of one function
+//! Code of a circuit, opened and called: all `unsafe` code of this crate, but for the call of one function
 //! that is compiled for AVX-512, in `roots`.
 //!
 //! What makes it sound:
@@ -6,6 +6,9 @@
 //! 1. A library is opened only from a path that [`crate::compiler::make`] gave for text that
 //!    [`crate::run`] wrote, which is as the compiler left it and in a folder that nobody else writes to:
 //!    it has the two functions below, of these types, and nothing that runs when it is opened.
+//!    Instructions come from [`crate::machine`] alone, which writes those that this processor has; they
+//!    lie in memory that nobody can write to any more, begin with the two functions, save the registers
+//!    that callers want back, and write to their own stack and the arrays of their [`Frame`] alone.
 //! 2. The code reads and writes its arrays at indices below the lengths of the layout it was written
 //!    for; `Code::prepare` and `Code::advance` compare the lengths of what they hand over.
 //! 3. The state is handed over as raw pointers that come from one exclusive borrow, which lasts as

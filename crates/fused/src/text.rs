@@ -90,26 +90,14 @@ pub fn write(program: &Program, style: &Style<'_>) -> Text {
 
 /// Writes statements of a program that were put in order in this style.
 pub fn print(program: &Program, style: &Style<'_>, script: &Script) -> Text {
-    let mut printer = Printer {
-        program,
-        style,
-        script,
-        out: String::new(),
-        depth: 0,
-        in_step: false,
-    };
+    let mut printer =
+        Printer { program, style, script, out: String::new(), depth: 0, in_step: false };
     printer.statements(&script.prepare);
     let prepare = std::mem::take(&mut printer.out);
     printer.in_step = true;
     printer.statements(&script.step);
     let around = printer.around();
-    Text {
-        prepare,
-        step: printer.out,
-        around,
-        kept: script.kept.len(),
-        statements: script.lines,
-    }
+    Text { prepare, step: printer.out, around, kept: script.kept.len(), statements: script.lines }
 }
 
 /// A number that reads back as the same bits in both languages.
@@ -274,9 +262,7 @@ impl Printer<'_> {
             }
             Op::Call(function, a) => {
                 let (c, method, macros) = match function {
-                    Function::Sqrt if by_product => {
-                        ("__builtin_sqrt", "sqrt", "PRODUCT_ROOT")
-                    }
+                    Function::Sqrt if by_product => ("__builtin_sqrt", "sqrt", "PRODUCT_ROOT"),
                     Function::Sqrt => ("__builtin_sqrt", "sqrt", "ROOT"),
                     Function::Abs => ("__builtin_fabs", "abs", "SIZE"),
                     Function::Exp => ("exp", "exp", "EACH(exp, "),

@@ -230,6 +230,8 @@ pub struct Ensemble<'m> {
     spare: Mutex<Vec<Plan>>,
     /// Code of its own, once it has paid to make some; none where that is not possible.
     code: OnceLock<Option<LaneCode>>,
+    /// Why there is none, where it was wanted.
+    no_code: OnceLock<String>,
     /// Variants that were asked for, and from how many on code pays, once that is known. Who has asked
     /// for many will ask for more.
     asked: AtomicUsize,
@@ -335,6 +337,7 @@ impl<'m> Ensemble<'m> {
             fingerprint: plan.fingerprint,
             spare: Mutex::new(Vec::new()),
             code: OnceLock::new(),
+            no_code: OnceLock::new(),
             asked: AtomicUsize::new(0),
             pays_from: OnceLock::new(),
             effort: Effort::default(),
@@ -491,23 +494,33 @@ impl<'m> Ensemble<'m> {
                 Some(least) if anyway || asked >= least => {
                     let work = (asked, steps, self.effort.threads());
                     let go_on = &mut || !self.is_stopped();
-                    choice::for_variants(source, work, run.fused, go_on).ok()
+                    choice::for_variants(source, work, run.fused, go_on).map_err(|e| e.to_string())
                 }
                 // More runs will make it pay later.
                 Some(least) => {
                     let _ = self.pays_from.set(least);
                     return;
                 }
-                None => None,
+                None => Err("it is too long, or most components cannot be followed".to_owned()),
             },
-            Err(_) => None,
+            Err(why) => Err(why.first().map_or("", |first| first.why).to_owned()),
         };
+        if let Err(why) = &code {
+            let _ = self.no_code.set(why.clone());
+        }
+        let code = code.ok();
         let _ = self.code.set(code);
     }
 
     /// Whether runs are stepped by code of their own.
     pub fn has_own_code(&self) -> bool {
         matches!(self.code.get(), Some(Some(code)) if code.lanes() == self.effort.lanes())
+    }
+
+    /// Why they are not, although the file or the caller asks for it.
+    pub fn missed_own_code(&self) -> Option<&str> {
+        let is_asked_for = matches!(self.circuit.run.fused, Fused::On | Fused::Compiled);
+        self.no_code.get().map(String::as_str).filter(|_| is_asked_for && !self.is_stopped())
     }
 
     fn is_stopped(&self) -> bool {

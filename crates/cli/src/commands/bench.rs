@@ -232,9 +232,10 @@ impl Measured {
     /// The fastest of all.
     fn fastest(&self) -> (&'static str, &Times) {
         let engine = ("engine", &self.engine);
-        self.codes.iter().map(|code| (code.manner(), &code.times)).fold(engine, |best, other| {
-            if other.1.least() < best.1.least() { other } else { best }
-        })
+        self.codes
+            .iter()
+            .map(|code| (code.manner(), &code.times))
+            .fold(engine, |best, other| if other.1.least() < best.1.least() { other } else { best })
     }
 
     /// Own code as a circuit is given it by itself, and as a compiler makes it, where that is another.

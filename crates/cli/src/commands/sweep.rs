@@ -326,6 +326,7 @@ fn sweep(
         tally: &tally,
         effort: ensemble.effort,
         own_code: ensemble.has_own_code(),
+        no_own_code: ensemble.missed_own_code(),
         shared: shared.as_ref().zip(helpers.map(|helpers| helpers.count() + 1)),
         seconds,
         ran: ran - finished,
@@ -430,6 +431,8 @@ struct Summary<'a> {
     tally: &'a Tally,
     effort: Effort,
     own_code: bool,
+    /// Why there is none, where it was asked for.
+    no_own_code: Option<&'a str>,
     /// What came of sharing runs among so many processes.
     shared: Option<(&'a Shared, usize)>,
     seconds: f64,
@@ -487,6 +490,7 @@ impl Summary<'_> {
             "threads": self.effort.threads(),
             "lanes": self.effort.lanes(),
             "fused": self.own_code,
+            "no_fused_because": self.no_own_code,
             "instructions": self.effort.instructions(),
             "ranks": self.shared.map_or(1, |(_, ranks)| ranks),
             "lost_ranks": self.shared.map_or(Vec::new(), |(shared, _)| {
@@ -530,6 +534,9 @@ impl Summary<'_> {
                 counted(self.effort.threads() as u64, "thread")
             ),
         );
+        if let Some(why) = self.no_own_code {
+            line("own code", format!("none: {why}; the engine has taken all steps"));
+        }
         if let Some((shared, ranks)) = self.shared {
             let elsewhere = count(shared.elsewhere as u64);
             line("shared", format!("{ranks} MPI ranks, {elsewhere} runs by others than the first"));

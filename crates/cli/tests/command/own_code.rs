@@ -92,6 +92,31 @@ fn own_code_needs_no_compiler_and_gives_the_rows_of_the_engine() {
     assert_eq!(kept(&bench), Vec::<PathBuf>::new(), "nothing is kept");
 }
 
+#[test]
+fn a_study_without_the_code_that_it_asks_for_says_why() {
+    let bench = Bench::with("pump.toml", PUMP);
+    let study = |fused: &str| {
+        let set = format!("run.fused={fused}");
+        let vary = "orifice.area=4 mm^2..9 mm^2";
+        let metric = "max(pump.outlet.pressure)";
+        let arguments = ["sweep", "pump.toml", "--vary", vary, "--metric", metric, "--runs", "24"];
+        let mut command = bench.command(&arguments);
+        command.args(["--set", &set, "--lanes", "4", "--json"]);
+        command.env("CC", "no-such-compiler").env("FLUXLINE_CACHE", bench.path("cache"));
+        let said = said(&mut command);
+        assert_eq!(said.code, 0, "{}", said.err);
+        serde_json::from_str::<serde_json::Value>(&said.out).unwrap()
+    };
+    let compiled = study("compiled");
+    let why = compiled["no_fused_because"].as_str().unwrap_or_default();
+    assert!(compiled["fused"] == false && why.contains("no C compiler"), "{compiled}");
+    let on = study("on");
+    // By processor.
+    assert_eq!(on["fused"] == true, on["no_fused_because"].is_null(), "{on}");
+    assert_eq!(on["metrics"], compiled["metrics"]);
+    assert!(study("off")["no_fused_because"].is_null());
+}
+
 /// A compiler that does not come to an end.
 fn hanging(bench: &Bench) -> PathBuf {
     let script = bench.path("hangs");

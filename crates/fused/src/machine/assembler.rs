@@ -216,7 +216,16 @@ impl Assembler {
     /// Nothing yet.
     pub fn new(kind: Kind, registers: usize) -> Self {
         let (labels, jumps, patches) = (Vec::new(), Vec::new(), Vec::new());
-        Self { kind, registers, encoder: Encoder::new(64), at: 0, labels, jumps, patches, wrong: None }
+        Self {
+            kind,
+            registers,
+            encoder: Encoder::new(64),
+            at: 0,
+            labels,
+            jumps,
+            patches,
+            wrong: None,
+        }
     }
 
     /// The register that is nobody's for long.
@@ -319,12 +328,12 @@ impl Assembler {
     }
 
     /// A register and what is in memory.
-    pub fn from_memory(&mut self, code: Code, to: Register, from: Memory) {
+    pub fn read(&mut self, code: Code, to: Register, from: Memory) {
         self.put(Instruction::with2(code, to, from.operand()));
     }
 
     /// What is in memory and a register.
-    pub fn to_memory(&mut self, code: Code, to: Memory, from: Register) {
+    pub fn write(&mut self, code: Code, to: Memory, from: Register) {
         self.put(Instruction::with2(code, to.operand(), from));
     }
 
@@ -404,9 +413,7 @@ impl Assembler {
                 let code = Code::EVEX_Vrndscalesd_xmm_k1z_xmm_xmmm64_imm8_sae;
                 Instruction::with4(code, to, a, a, DOWN)
             }
-            Kind::One => {
-                Instruction::with4(Code::VEX_Vroundsd_xmm_xmm_xmmm64_imm8, to, a, a, DOWN)
-            }
+            Kind::One => Instruction::with4(Code::VEX_Vroundsd_xmm_xmm_xmmm64_imm8, to, a, a, DOWN),
             Kind::Four => Instruction::with3(Code::VEX_Vroundpd_ymm_ymmm256_imm8, to, a, DOWN),
             Kind::Eight => {
                 let code = Code::EVEX_Vrndscalepd_zmm_k1z_zmmm512b64_imm8_sae;
@@ -499,7 +506,7 @@ impl Assembler {
             Code::EVEX_Vmovupd_zmmm512_k1z_zmm,
         ];
         let code = self.of(codes, &[from]);
-        self.to_memory(code, to, from);
+        self.write(code, to, from);
     }
 
     /// A number of one run in all lanes.

@@ -27,6 +27,17 @@ pub struct Times {
     pub adds_up: bool,
 }
 
+/// What instructions are written for.
+#[derive(Clone, Copy, Debug)]
+pub struct Target {
+    /// How many numbers there are side by side.
+    pub kind: Kind,
+    /// Registers for numbers, but for one.
+    pub registers: usize,
+    /// The least of two numbers takes longer than a branch that is guessed.
+    pub guesses_least: bool,
+}
+
 /// Bytes that a number of all lanes takes.
 pub fn width(kind: Kind) -> i32 {
     8 * kind.lanes() as i32
@@ -146,7 +157,7 @@ fn stack(at: i32) -> Memory {
 pub fn generate(
     program: &Program,
     script: &Script,
-    (kind, registers): (Kind, usize),
+    Target { kind, registers, guesses_least }: Target,
     (times, seen): (Times, usize),
     shims: &Shims,
 ) -> Result<Machine, String> {
@@ -179,7 +190,7 @@ pub fn generate(
         constants,
         in_step: false,
         branches: Vec::new(),
-        guesses_least: kind == Kind::One && super::is_intel(),
+        guesses_least: guesses_least && kind == Kind::One,
         takes_root_by_product: kind == Kind::Eight && crate::roots::are_exact(),
         failure: None,
     };
@@ -284,7 +295,7 @@ impl Generator<'_> {
         let room = self.asm.at();
         self.asm.immediate(Code::And_rm64_imm8, Register::RSP, -64);
         self.load_bases();
-        self.asm.from_memory(Code::Mov_r64_rm64, CONSTANTS, frame(offset_of!(Frame, constants)));
+        self.asm.read(Code::Mov_r64_rm64, CONSTANTS, frame(offset_of!(Frame, constants)));
         let moments = self.program.moments.len() as i32 + 1;
         let nodes = self.program.ops.len();
         self.places = Places::new(nodes, MOMENTS + moments * width(self.kind()));
@@ -314,7 +325,7 @@ impl Generator<'_> {
             (KEPT, offset_of!(Frame, kept)),
             (SEEN, offset_of!(Frame, seen)),
         ] {
-            self.asm.from_memory(Code::Mov_r64_rm64, register, frame(offset));
+            self.asm.read(Code::Mov_r64_rm64, register, frame(offset));
         }
     }
 
@@ -331,10 +342,10 @@ impl Generator<'_> {
         let room = self.enter();
         let scratch = Register::XMM0;
         let clock = Memory { base: Register::RAX, at: 0, is_one: false };
-        self.asm.from_memory(Code::Mov_r64_rm64, Register::RAX, frame(offset_of!(Frame, clock)));
-        self.asm.from_memory(Code::VEX_Vmovsd_xmm_m64, scratch, clock);
-        self.asm.to_memory(Code::VEX_Vmovsd_m64_xmm, stack(TIME), scratch);
-        self.asm.from_memory(Code::Mov_r64_rm64, STEP, Memory { at: 8, ..clock });
+        self.asm.read(Code::Mov_r64_rm64, Register::RAX, frame(offset_of!(Frame, clock)));
+        self.asm.read(Code::VEX_Vmovsd_xmm_m64, scratch, clock);
+        self.asm.write(Code::VEX_Vmovsd_m64_xmm, stack(TIME), scratch);
+        self.asm.read(Code::Mov_r64_rm64, STEP, Memory { at: 8, ..clock });
         self.asm.two(Code::Xor_r32_rm32, Register::R14D, Register::R14D);
         let carried = self.carried();
         for &Carried { register, slot, .. } in &carried {
@@ -344,7 +355,7 @@ impl Generator<'_> {
         let [each_row, each_step, row_done] = [(); 3].map(|()| self.asm.label());
         self.asm.place(each_row);
         let stretches = frame(offset_of!(Frame, stretches));
-        self.asm.from_memory(Code::Mov_r64_rm64, Register::RAX, stretches);
+        self.asm.read(Code::Mov_r64_rm64, Register::RAX, stretches);
         self.asm.word_at(Code::Mov_r64_rm64, LEFT, Register::RAX, ROW);
         self.asm.two(Code::Test_rm64_r64, LEFT, LEFT);
         self.asm.jump(Code::Je_rel32_64, row_done);
@@ -355,20 +366,20 @@ impl Generator<'_> {
         self.carry_over(&carried);
         if seen > 0 {
             self.asm.immediate(Code::Add_rm64_imm32, SEEN, seen as i32 * width(self.kind()));
-            self.asm.to_memory(Code::Mov_rm64_r64, frame(offset_of!(Frame, seen)), SEEN);
+            self.asm.write(Code::Mov_rm64_r64, frame(offset_of!(Frame, seen)), SEEN);
         }
         self.asm.immediate(Code::Add_rm64_imm8, STEP, 1);
         self.asm.immediate(Code::Sub_rm64_imm8, LEFT, 1);
         self.asm.jump(Code::Jne_rel32_64, each_step);
         self.asm.place(row_done);
         self.asm.immediate(Code::Add_rm64_imm8, ROW, 1);
-        self.asm.from_memory(Code::Cmp_r64_rm64, ROW, frame(offset_of!(Frame, rows)));
+        self.asm.read(Code::Cmp_r64_rm64, ROW, frame(offset_of!(Frame, rows)));
         self.asm.jump(Code::Jbe_rel32_64, each_row);
 
-        self.asm.from_memory(Code::Mov_r64_rm64, Register::RAX, frame(offset_of!(Frame, clock)));
-        self.asm.from_memory(Code::VEX_Vmovsd_xmm_m64, scratch, stack(TIME));
-        self.asm.to_memory(Code::VEX_Vmovsd_m64_xmm, clock, scratch);
-        self.asm.to_memory(Code::Mov_rm64_r64, Memory { at: 8, ..clock }, STEP);
+        self.asm.read(Code::Mov_r64_rm64, Register::RAX, frame(offset_of!(Frame, clock)));
+        self.asm.read(Code::VEX_Vmovsd_xmm_m64, scratch, stack(TIME));
+        self.asm.write(Code::VEX_Vmovsd_m64_xmm, clock, scratch);
+        self.asm.write(Code::Mov_rm64_r64, Memory { at: 8, ..clock }, STEP);
         self.leave(room);
     }
 
@@ -418,7 +429,7 @@ impl Generator<'_> {
         let add = Code::VEX_Vaddsd_xmm_xmm_xmmm64;
         let mul = Code::VEX_Vmulsd_xmm_xmm_xmmm64;
         if adds_up {
-            self.asm.from_memory(Code::VEX_Vmovsd_xmm_m64, begin, stack(TIME));
+            self.asm.read(Code::VEX_Vmovsd_xmm_m64, begin, stack(TIME));
             self.asm.fused(add, end, begin, Source::Memory(step));
         } else {
             for (to, ahead) in [(begin, 0), (end, 1)] {
@@ -427,7 +438,7 @@ impl Generator<'_> {
                 self.asm.fused(add, to, to, Source::Memory(start));
             }
         }
-        self.asm.to_memory(Code::VEX_Vmovsd_m64_xmm, stack(TIME), end);
+        self.asm.write(Code::VEX_Vmovsd_m64_xmm, stack(TIME), end);
         let program = self.program;
         for (index, moment) in program.moments.iter().enumerate() {
             if !self.is_time_used(index) {
@@ -665,7 +676,9 @@ impl Generator<'_> {
                 self.branch(mask, false, otherwise);
             }
             // What holds in all lanes or in none.
-            Question::Holds(mask) | Question::Any(mask) => self.ask_lanes(mask, otherwise, [Code::Je_rel32_64; 2], 0),
+            Question::Holds(mask) | Question::Any(mask) => {
+                self.ask_lanes(mask, otherwise, [Code::Je_rel32_64; 2], 0)
+            }
             Question::All(mask) => {
                 self.ask_lanes(mask, otherwise, [Code::Jne_rel32_64, Code::Jae_rel32_64], 15);
             }
@@ -677,7 +690,7 @@ impl Generator<'_> {
                 self.asm.jump(Code::Jne_rel32_64, otherwise);
             }
             Question::Row => {
-                self.asm.from_memory(Code::Cmp_r64_rm64, ROW, frame(offset_of!(Frame, rows)));
+                self.asm.read(Code::Cmp_r64_rm64, ROW, frame(offset_of!(Frame, rows)));
                 self.asm.jump(Code::Jae_rel32_64, otherwise);
                 // Time stands before the values.
                 let bytes = 8 * (self.script.in_row as i32 + 1);
@@ -687,17 +700,17 @@ impl Generator<'_> {
             Question::Seen => {
                 let yes = self.asm.label();
                 let rows = frame(offset_of!(Frame, rows));
-                self.asm.from_memory(Code::Mov_r64_rm64, Register::RAX, rows);
+                self.asm.read(Code::Mov_r64_rm64, Register::RAX, rows);
                 self.asm.two(Code::Sub_r64_rm64, Register::RAX, ROW);
                 self.asm.jump(Code::Je_rel32_64, yes);
                 self.asm.immediate(Code::Cmp_rm64_imm8, Register::RAX, 1);
                 self.asm.jump(Code::Jne_rel32_64, otherwise);
-                self.asm.from_memory(Code::Mov_r64_rm64, Register::RAX, rows);
+                self.asm.read(Code::Mov_r64_rm64, Register::RAX, rows);
                 let stretches = frame(offset_of!(Frame, stretches));
-                self.asm.from_memory(Code::Mov_r64_rm64, SEEN, stretches);
+                self.asm.read(Code::Mov_r64_rm64, SEEN, stretches);
                 self.asm.compare_word_at(SEEN, Register::RAX);
                 // Leaves flags as they are.
-                self.asm.from_memory(Code::Mov_r64_rm64, SEEN, frame(offset_of!(Frame, seen)));
+                self.asm.read(Code::Mov_r64_rm64, SEEN, frame(offset_of!(Frame, seen)));
                 self.asm.jump(Code::Jne_rel32_64, otherwise);
                 self.asm.place(yes);
             }
@@ -756,21 +769,11 @@ impl Generator<'_> {
         }
         match (self.op(node), has_registers) {
             (Op::Truth(true), true) => {
-                self.asm.masks(
-                    Code::VEX_Kxnorb_kr_kr_kr,
-                    MASK_SCRATCH,
-                    MASK_SCRATCH,
-                    MASK_SCRATCH,
-                );
+                self.asm.masks(Code::VEX_Kxnorb_kr_kr_kr, MASK_SCRATCH, MASK_SCRATCH, MASK_SCRATCH);
                 MASK_SCRATCH
             }
             (Op::Truth(false), true) => {
-                self.asm.masks(
-                    Code::VEX_Kxorb_kr_kr_kr,
-                    MASK_SCRATCH,
-                    MASK_SCRATCH,
-                    MASK_SCRATCH,
-                );
+                self.asm.masks(Code::VEX_Kxorb_kr_kr_kr, MASK_SCRATCH, MASK_SCRATCH, MASK_SCRATCH);
                 MASK_SCRATCH
             }
             (Op::Truth(holds), false) => {
@@ -1131,8 +1134,8 @@ impl Generator<'_> {
 
     /// The number of the main step, from 1, goes to a register.
     fn tick(&mut self, to: Register) {
-        self.asm.from_memory(Code::Mov_r64_rm64, to, frame(offset_of!(Frame, clock)));
-        self.asm.from_memory(Code::Mov_r64_rm64, to, Memory { base: to, at: 16, is_one: false });
+        self.asm.read(Code::Mov_r64_rm64, to, frame(offset_of!(Frame, clock)));
+        self.asm.read(Code::Mov_r64_rm64, to, Memory { base: to, at: 16, is_one: false });
         self.asm.two(Code::Add_r64_rm64, to, STEP);
         self.asm.immediate(Code::Add_rm64_imm8, to, 1);
     }
@@ -1141,19 +1144,11 @@ impl Generator<'_> {
         self.evict_all();
         self.tick(Register::RDX);
         let time = self.moment(moment as usize);
-        self.asm.from_memory(Code::VEX_Vmovsd_xmm_m64, Register::XMM0, time);
+        self.asm.read(Code::VEX_Vmovsd_xmm_m64, Register::XMM0, time);
         self.asm.immediate(Code::Mov_r32_imm32, Register::ESI, unit as i32);
-        self.asm.from_memory(
-            Code::Mov_r64_rm64,
-            Register::RDI,
-            frame(offset_of!(Frame, context)),
-        );
+        self.asm.read(Code::Mov_r64_rm64, Register::RDI, frame(offset_of!(Frame, context)));
         self.asm.bare(Code::VEX_Vzeroupper);
-        self.asm.from_memory(
-            Code::Mov_r64_rm64,
-            Register::RAX,
-            frame(offset_of!(Frame, engine)),
-        );
+        self.asm.read(Code::Mov_r64_rm64, Register::RAX, frame(offset_of!(Frame, engine)));
         self.asm.one(Code::Call_rm64, Register::RAX);
         self.load_bases();
     }
@@ -1174,7 +1169,7 @@ impl Generator<'_> {
         self.release_mask(mask);
         self.places.unpin();
         let mut branch = self.begin_branch(self.position);
-        self.asm.to_memory(Code::Mov_rm64_r64, stack(FIRST_ARGUMENT), Register::RAX);
+        self.asm.write(Code::Mov_rm64_r64, stack(FIRST_ARGUMENT), Register::RAX);
         self.evict_all();
         self.tick(Register::RDX);
         let Moment { sub, of, .. } = self.program.moments[moment as usize];
@@ -1183,9 +1178,9 @@ impl Generator<'_> {
             self.asm.multiple(Register::RDX, Register::RDX, of as i32);
             self.asm.immediate(Code::Add_rm64_imm32, Register::RDX, sub as i32 + 1);
         }
-        self.asm.from_memory(Code::Mov_r64_rm64, Register::RCX, stack(FIRST_ARGUMENT));
+        self.asm.read(Code::Mov_r64_rm64, Register::RCX, stack(FIRST_ARGUMENT));
         self.asm.immediate(Code::Mov_r32_imm32, Register::ESI, component as i32);
-        self.asm.from_memory(Code::Mov_r64_rm64, Register::RDI, frame(offset_of!(Frame, faults)));
+        self.asm.read(Code::Mov_r64_rm64, Register::RDI, frame(offset_of!(Frame, faults)));
         self.call_address(match event {
             Event::Unconverged => self.shims.unconverged,
             Event::Stop => self.shims.stop,
@@ -1207,10 +1202,10 @@ impl Generator<'_> {
             Kind::One => {
                 let skip = self.asm.label();
                 self.asm.address_of(Register::RAX, 0);
-                self.asm.to_memory(Code::Mov_rm64_r64, to, Register::RAX);
+                self.asm.write(Code::Mov_rm64_r64, to, Register::RAX);
                 self.branch(node, false, skip);
                 self.asm.address_of(Register::RAX, 1.0_f64.to_bits());
-                self.asm.to_memory(Code::Mov_rm64_r64, to, Register::RAX);
+                self.asm.write(Code::Mov_rm64_r64, to, Register::RAX);
                 self.asm.place(skip);
             }
             _ => {

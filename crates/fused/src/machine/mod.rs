@@ -59,9 +59,10 @@ fn kind(lanes: usize) -> Option<assembler::Kind> {
     }
 }
 
-/// Registers for numbers, but for one: AVX-512 has added as many again to those of one number, too.
+/// What this processor is given for so many lanes.
 #[cfg(target_arch = "x86_64")]
-fn registers_of(kind: assembler::Kind) -> usize {
+fn target(kind: assembler::Kind) -> generator::Target {
+    // AVX-512 has added as many registers again, to those of one number, too.
     let has_more = match kind {
         assembler::Kind::One => {
             std::arch::is_x86_feature_detected!("avx512vl")
@@ -70,14 +71,11 @@ fn registers_of(kind: assembler::Kind) -> usize {
         assembler::Kind::Four => false,
         assembler::Kind::Eight => true,
     };
-    if has_more { 31 } else { 15 }
-}
-
-/// Whether the least of two numbers takes this processor longer than a branch that it guesses.
-#[cfg(target_arch = "x86_64")]
-fn is_intel() -> bool {
+    // The least of two takes Intel's processors four cycles, AMD's one.
     let vendor = std::arch::x86_64::__cpuid(0);
-    [vendor.ebx, vendor.edx, vendor.ecx].map(u32::to_le_bytes).concat() == b"GenuineIntel"
+    let vendor = [vendor.ebx, vendor.edx, vendor.ecx].map(u32::to_le_bytes).concat();
+    let registers = if has_more { 31 } else { 15 };
+    generator::Target { kind, registers, guesses_least: vendor == b"GenuineIntel" }
 }
 
 /// The code of a program for so many runs side by side, which are given `parameters` numbers each and
@@ -97,8 +95,9 @@ pub(crate) fn make(
         let times = generator::Times { start: plan.start, step: plan.step, adds_up };
         let shims = crate::library::Shims::of(lanes);
         let each_step = if lanes > 1 { seen } else { 0 };
-        let machine = generator::generate(program, script, (kind, registers_of(kind)), (times, each_step), &shims)
-            .map_err(NotCompiled::Refused)?;
+        let machine =
+            generator::generate(program, script, target(kind), (times, each_step), &shims)
+                .map_err(NotCompiled::Refused)?;
         Code::of(machine, program.layout, script.kept.len(), parameters, (lanes, seen))
     }
     #[cfg(not(target_arch = "x86_64"))]

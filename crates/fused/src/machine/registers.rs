@@ -37,7 +37,10 @@ impl Default for Holders {
 impl Holders {
     fn each(&self) -> impl Iterator<Item = (Node, u8)> + '_ {
         let numbers = self.numbers.iter().zip(0..);
-        numbers.chain(self.masks.iter().zip(0..)).map(|(&n, r)| (n, r)).filter(|&(n, _)| n != NOBODY)
+        numbers
+            .chain(self.masks.iter().zip(0..))
+            .map(|(&n, r)| (n, r))
+            .filter(|&(n, _)| n != NOBODY)
     }
 }
 
@@ -224,7 +227,7 @@ impl Generator<'_> {
 
     fn write_home(&mut self, to: Memory, from: Register, node: Node) {
         match self.is_in_mask_register(node) {
-            true => self.asm.to_memory(Code::VEX_Kmovb_m8_kr, to, from),
+            true => self.asm.write(Code::VEX_Kmovb_m8_kr, to, from),
             false => self.asm.store(to, from),
         }
     }
@@ -281,7 +284,7 @@ impl Generator<'_> {
             let name = self.name(node, register);
             match (self.is_in_mask_register(node), from) {
                 (true, Source::Memory(from)) => {
-                    self.asm.from_memory(Code::VEX_Kmovb_kr_km8, name, from);
+                    self.asm.read(Code::VEX_Kmovb_kr_km8, name, from);
                 }
                 (_, from) => self.asm.load(name, from),
             }
@@ -525,7 +528,8 @@ impl Generator<'_> {
     fn move_all(&mut self, moves: Vec<(Register, Register)>, loads: &[(Node, Register, Memory)]) {
         let mut moves: Vec<_> = moves.into_iter().filter(|&(to, from)| to != from).collect();
         while !moves.is_empty() {
-            let is_free = |&(to, _): &(Register, Register)| moves.iter().all(|&(_, from)| from != to);
+            let is_free =
+                |&(to, _): &(Register, Register)| moves.iter().all(|&(_, from)| from != to);
             match moves.iter().position(is_free) {
                 Some(at) => {
                     let (to, from) = moves.swap_remove(at);
@@ -547,7 +551,7 @@ impl Generator<'_> {
         }
         for &(node, to, from) in loads {
             match self.is_in_mask_register(node) {
-                true => self.asm.from_memory(Code::VEX_Kmovb_kr_km8, to, from),
+                true => self.asm.read(Code::VEX_Kmovb_kr_km8, to, from),
                 false => self.asm.load(to, Source::Memory(from)),
             }
         }

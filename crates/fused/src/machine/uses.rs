@@ -77,7 +77,9 @@ impl Uses {
                         last.push(value);
                     }
                 }
-                Statement::Choose { mask, yes, no, .. } => [mask, yes, no].into_iter().for_each(needs),
+                Statement::Choose { mask, yes, no, .. } => {
+                    [mask, yes, no].into_iter().for_each(needs)
+                }
                 Statement::If(question) => {
                     open.push(position);
                     assigned.push(Vec::new());
