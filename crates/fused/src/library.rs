@@ -8,7 +8,7 @@
 //!    it has the two functions below, of these types, and nothing that runs when it is opened.
 //!    Instructions come from [`crate::machine`] alone, which writes those that this processor has; they
 //!    lie in memory that nobody can write to any more, begin with the two functions, save the registers
-//!    that callers want back, and write to their own stack and the arrays of their [`Frame`] alone.
+//!    that callers want back, and write to their own stack and the arrays of their `Frame` alone.
 //! 2. The code reads and writes its arrays at indices below the lengths of the layout it was written
 //!    for; `Code::prepare` and `Code::advance` compare the lengths of what they hand over.
 //! 3. The state is handed over as raw pointers that come from one exclusive borrow, which lasts as

@@ -1,8 +1,8 @@
 //! Statements as instructions of the processor, at once and without a compiler.
 //!
 //! [`crate::text`] has a compiler make code that is a little faster, but takes a good part of a second
-//! for it. Here the same statements become instructions within milliseconds: [`assembler`] knows the
-//! instructions, [`registers`] which number is in which register, [`generator`] goes through the
+//! for it. Here the same statements become instructions within milliseconds: `assembler` knows the
+//! instructions, `registers` which number is in which register, `generator` goes through the
 //! statements. Arithmetic and order are those of the statements, so that results are the same bits.
 //!
 //! There are instructions for x86-64 with AVX2, and for eight lanes with AVX-512.
