@@ -65,7 +65,7 @@ pub enum Statement {
     Define {
         /// The node.
         node: Node,
-        /// Whether [by multiplication](crate::roots).
+        /// Whether by multiplication, as `roots` tells.
         by_product: bool,
     },
     /// A declared node takes the value of another.
