@@ -126,7 +126,8 @@ fn outside(
     let mut found: Vec<Node> = Vec::new();
     let mut seen = HashSet::new();
     while let Some(node) = waiting.pop() {
-        if !seen.insert(node) || fixed(node) {
+        let is_loaded = matches!(ops[node as usize], Op::Load(_) | Op::Parameter(_));
+        if !seen.insert(node) || fixed(node) && !is_loaded {
             continue;
         }
         match is_inside(node) {
@@ -168,6 +169,23 @@ mod tests {
             let last = blocks.of(10).expect("another");
             assert_eq!((&last.members[..], &last.outside[0][..]), (&[10][..], &[0, 1, 2, 7][..]));
         }
+    }
+
+    #[test]
+    fn what_is_computed_before_the_first_step_is_not_waited_for_but_what_is_loaded_is() {
+        let ops = [
+            Op::Load(0),
+            Op::Load(1),
+            Op::Less(0, 1),
+            Op::Div(1, 0),
+            Op::Div(3, 0),
+            Op::Mul(1, 1),
+            Op::Select(2, 4, 5),
+        ];
+        let guards = Guards::new(&ops, 0, [6]);
+        // The second number stays what it is, and so does its square.
+        let blocks = Blocks::new(&ops, &guards, true, &|node| [1, 5].contains(&node));
+        assert_eq!(blocks.of(6).map(|block| &block.outside[0][..]), Some(&[0, 1, 2][..]));
     }
 
     #[test]

@@ -172,7 +172,10 @@ impl LaneSource {
     pub fn assemble(self) -> Result<LaneCode, NotCompiled> {
         let begin = Instant::now();
         let style = Style::of(Language::Lanes, &text::no_comment, &self.program);
-        let script = script::script(&self.program, &Style { seen: &self.seen, ..style });
+        let script = script::script(
+            &self.program,
+            &Style { seen: &self.seen, common: &self.common, ..style },
+        );
         let (count, each) = (self.program.parameters.len(), (self.lanes, self.seen.len()));
         let code = machine::make(&self.plan, &self.program, &script, count, each)?;
         Ok(self.with(code, Made { took: Some(begin.elapsed()), by: By::Fluxline }))

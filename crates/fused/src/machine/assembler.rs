@@ -186,6 +186,32 @@ impl Comparison {
     }
 }
 
+/// How many numbers a register for numbers holds as instructions name it.
+fn kind_of(register: Register) -> Kind {
+    if register.is_zmm() {
+        Kind::Eight
+    } else if register.is_ymm() {
+        Kind::Four
+    } else {
+        Kind::One
+    }
+}
+
+/// The number of a register for numbers, however many it is used for.
+pub fn index_of(register: Register) -> u32 {
+    let first = match kind_of(register) {
+        Kind::One => Register::XMM0,
+        Kind::Four => Register::YMM0,
+        Kind::Eight => Register::ZMM0,
+    };
+    register as u32 - first as u32
+}
+
+/// The same register for its first number alone.
+pub fn first_of(register: Register) -> Register {
+    Kind::One.register(index_of(register) as u8)
+}
+
 /// Whether a register is one of those that AVX-512 has added.
 fn is_added(register: Register) -> bool {
     (Register::XMM16..=Register::XMM31).contains(&register)
@@ -240,9 +266,9 @@ impl Assembler {
 
     /// The code of an instruction: for one number, for one in registers that AVX-512 has added, for four
     /// and for eight.
-    fn of(&self, codes: [Code; 4], registers: &[Register]) -> Code {
+    fn of(codes: [Code; 4], registers: &[Register]) -> Code {
         let [one, added, four, eight] = codes;
-        match self.kind {
+        match kind_of(registers[0]) {
             Kind::One if registers.iter().any(|&register| is_added(register)) => added,
             Kind::One => one,
             Kind::Four => four,
@@ -373,13 +399,13 @@ impl Assembler {
 
     /// Something done with two numbers.
     pub fn binary(&mut self, what: Binary, to: Register, a: Register, b: Source) {
-        let code = self.of(what.codes(), &[to, a, b.register()]);
+        let code = Self::of(what.codes(), &[to, a, b.register()]);
         self.three(code, to, a, b);
     }
 
     /// √a.
     pub fn root(&mut self, to: Register, a: Source) {
-        match (self.kind, a) {
+        match (kind_of(to), a) {
             // The upper half comes from the register that is overwritten, and nobody looks at it.
             (Kind::One, Source::Register(register)) => {
                 let code = match is_added(to) || is_added(register) {
@@ -408,7 +434,7 @@ impl Assembler {
     /// The largest whole number not above a register.
     pub fn floor(&mut self, to: Register, a: Register) {
         const DOWN: u32 = 0x09;
-        self.put(match self.kind {
+        self.put(match kind_of(to) {
             Kind::One if is_added(to) || is_added(a) => {
                 let code = Code::EVEX_Vrndscalesd_xmm_k1z_xmm_xmmm64_imm8_sae;
                 Instruction::with4(code, to, a, a, DOWN)
@@ -424,7 +450,7 @@ impl Assembler {
 
     /// A mask: in a register for masks where there are such, else in one for numbers.
     pub fn compare(&mut self, what: Comparison, to: Register, a: Register, b: Source) {
-        let code = match (self.kind, self.has_mask_registers()) {
+        let code = match (kind_of(a), self.has_mask_registers()) {
             (Kind::One, true) => Code::EVEX_Vcmpsd_kr_k1_xmm_xmmm64_imm8_sae,
             (Kind::One, false) => Code::VEX_Vcmpsd_xmm_xmm_xmmm64_imm8,
             (Kind::Four, _) => Code::VEX_Vcmppd_ymm_ymm_ymmm256_imm8,
@@ -447,7 +473,7 @@ impl Assembler {
 
     /// In lanes: takes `yes` where the mask holds, else `no`.
     pub fn choose(&mut self, to: Register, mask: Register, yes: Source, no: Register) {
-        match self.kind {
+        match kind_of(to) {
             Kind::Eight => {
                 let code = Code::EVEX_Vblendmpd_zmm_k1z_zmm_zmmm512b64;
                 let instruction = match yes {
@@ -469,10 +495,15 @@ impl Assembler {
         }
     }
 
-    /// A register takes a number.
+    /// A register takes a number: of one that is used for more numbers the first, or one for all lanes.
     pub fn load(&mut self, to: Register, from: Source) {
+        let from = match from {
+            Source::Register(from) if kind_of(to) == Kind::One => Source::Register(first_of(from)),
+            Source::Register(from) if kind_of(from) == Kind::One => return self.spread(to, from),
+            from => from,
+        };
         let is_added = is_added(to) || is_added(from.register());
-        let code = match (from, self.kind) {
+        let code = match (from, kind_of(to)) {
             (Source::Register(from), _) if from == to => return,
             (Source::Register(_), Kind::One) if is_added => Code::EVEX_Vmovapd_xmm_k1z_xmmm128,
             (Source::Register(_), Kind::One) => Code::VEX_Vmovapd_xmm_xmmm128,
@@ -505,13 +536,13 @@ impl Assembler {
             Code::VEX_Vmovupd_ymmm256_ymm,
             Code::EVEX_Vmovupd_zmmm512_k1z_zmm,
         ];
-        let code = self.of(codes, &[from]);
+        let code = Self::of(codes, &[from]);
         self.write(code, to, from);
     }
 
     /// A number of one run in all lanes.
     pub fn spread(&mut self, to: Register, from: Register) {
-        match self.kind {
+        match kind_of(to) {
             Kind::One => self.load(to, Source::Register(from)),
             Kind::Four => self.two(Code::VEX_Vbroadcastsd_ymm_xmm, to, from),
             Kind::Eight => self.two(Code::EVEX_Vbroadcastsd_zmm_k1z_xmmm64, to, from),

@@ -5,7 +5,8 @@
 //! and are loaded again after calls.
 
 use super::Machine;
-use super::assembler::{Assembler, Binary, Comparison, Kind, Label, Memory, Source};
+use super::assembler::{Assembler, Binary, Comparison, Kind, Label, Memory, Source, first_of};
+use super::early;
 use super::registers::{Branch, Carried, MASK_SCRATCH, Places};
 use super::uses::{Uses, by_jump};
 use crate::library::{Frame, Shims};
@@ -99,8 +100,11 @@ impl Pool {
 pub struct Generator<'a> {
     pub(super) program: &'a Program,
     pub(super) script: &'a Script,
+    /// The statements of a step.
+    step: &'a [Statement],
     times: Times,
     shims: &'a Shims,
+    shims_of_one: Shims,
     pub(super) asm: Assembler,
     pool: Pool,
     pub(super) places: Places,
@@ -153,6 +157,43 @@ fn stack(at: i32) -> Memory {
     Memory { base: Register::RSP, at, is_one: false }
 }
 
+/// Numbers that go from step to step in registers, beside memory: those at which the longest ways begin,
+/// for which the way through memory would be part of the chain that a step waits for.
+fn carried(program: &Program, script: &Script, kind: Kind, registers: usize) -> Vec<Carried> {
+    let calls = script.step.iter().any(|statement| match *statement {
+        Statement::Engine { .. } => true,
+        Statement::Define { node, .. } => match program.ops[node as usize] {
+            Op::Power(..) | Op::Angle(..) => true,
+            Op::Call(function, _) => {
+                !matches!(function, Function::Sqrt | Function::Abs | Function::Floor)
+            }
+            _ => false,
+        },
+        _ => false,
+    });
+    // Whoever calls empties all registers; in lanes others wait for units and not for numbers.
+    if calls || kind != Kind::One {
+        return Vec::new();
+    }
+    let mut found: Vec<(u32, Carried)> = Vec::new();
+    for (load, &op) in (0..).zip(&program.ops) {
+        if let Op::Load(slot) = op
+            && let Some(&end) = program.finals.get(slot as usize)
+            && end != load
+            && script.shared.get(slot as usize) != Some(&true)
+        {
+            let carried = Carried { load, end, register: 0, slot };
+            found.push((script.urgency[load as usize], carried));
+        }
+    }
+    found.sort_by_key(|&(urgency, Carried { load, .. })| (std::cmp::Reverse(urgency), load));
+    // Times are computed in the first registers.
+    let registers = TIMES..registers as u8;
+    let most = registers.len() / CARRIED;
+    let some = found.into_iter().take(most).zip(registers.rev());
+    some.map(|((_, carried), register)| Carried { register, ..carried }).collect()
+}
+
 /// Writes the instructions of a program.
 pub fn generate(
     program: &Program,
@@ -161,14 +202,16 @@ pub fn generate(
     (times, seen): (Times, usize),
     shims: &Shims,
 ) -> Result<Machine, String> {
-    let by_jump = match kind {
-        Kind::One => by_jump(program),
-        _ => vec![false; program.ops.len()],
-    };
+    let by_jump = by_jump(program, &|mask| kind == Kind::One || script.is_common[mask]);
     let mut kept = vec![None; program.ops.len()];
     for (&node, &place) in &script.kept {
         kept[node as usize] = Some(place as i32 * width(kind));
     }
+    let mut carried = carried(program, script, kind, registers);
+    let is_carried = |slot: u32| carried.iter().any(|one| one.slot == slot);
+    let step = early::stores(program, script, &by_jump, &is_carried);
+    let uses = Uses::new(program, &step, &by_jump);
+    carried.retain(|one| uses.count(one.load) > 0);
     let mut pool = Pool::new(kind);
     let constants = program.ops.iter().map(|&op| match op {
         Op::Constant(bits) => pool.number(bits),
@@ -178,8 +221,10 @@ pub fn generate(
     let mut generator = Generator {
         program,
         script,
+        step: &step,
         times,
         shims,
+        shims_of_one: Shims::of(1),
         asm: Assembler::new(kind, registers),
         pool,
         places: Places::new(program.ops.len(), 0),
@@ -197,8 +242,8 @@ pub fn generate(
     generator.prepare();
     let steps = generator.asm.at();
     generator.in_step = true;
-    generator.uses = Uses::new(program, &script.step, &generator.by_jump);
-    generator.steps(seen);
+    generator.uses = uses;
+    generator.steps(seen, &carried);
     if let Some(why) = generator.failure {
         return Err(why.into());
     }
@@ -218,6 +263,23 @@ impl Generator<'_> {
     /// A number that should be somewhere is not.
     pub(super) fn miss(&mut self) {
         self.fail("a number is nowhere");
+    }
+
+    /// Whether a node is the same in all lanes and computed once for all of them.
+    pub(super) fn is_scalar(&self, node: Node) -> bool {
+        self.kind() != Kind::One
+            && self.script.is_common[node as usize]
+            && !self.script.is_mask[node as usize]
+            && !(self.in_step && self.kept[node as usize].is_some())
+            && !matches!(
+                self.op(node),
+                Op::Constant(_)
+                    | Op::Load(_)
+                    | Op::Parameter(_)
+                    | Op::Time(_)
+                    | Op::Stamp
+                    | Op::Result(_)
+            )
     }
 
     fn op(&self, node: Node) -> Op {
@@ -278,7 +340,10 @@ impl Generator<'_> {
             }
             Op::Time(moment) => Some(self.moment(moment as usize)),
             Op::Stamp => Some(self.moment(self.program.moments.len())),
-            _ => self.places.on_stack(node).map(stack),
+            _ => {
+                let at = self.places.on_stack(node)?;
+                Some(Memory { is_one: self.is_scalar(node), ..stack(at) })
+            }
         }
     }
 
@@ -338,7 +403,7 @@ impl Generator<'_> {
         self.leave(room);
     }
 
-    fn steps(&mut self, seen: usize) {
+    fn steps(&mut self, seen: usize, carried: &[Carried]) {
         let room = self.enter();
         let scratch = Register::XMM0;
         let clock = Memory { base: Register::RAX, at: 0, is_one: false };
@@ -347,8 +412,7 @@ impl Generator<'_> {
         self.asm.write(Code::VEX_Vmovsd_m64_xmm, stack(TIME), scratch);
         self.asm.read(Code::Mov_r64_rm64, STEP, Memory { at: 8, ..clock });
         self.asm.two(Code::Xor_r32_rm32, Register::R14D, Register::R14D);
-        let carried = self.carried();
-        for &Carried { register, slot, .. } in &carried {
+        for &Carried { register, slot, .. } in carried {
             self.asm.load(self.kind().register(register), Source::Memory(self.slot(slot)));
         }
 
@@ -361,9 +425,9 @@ impl Generator<'_> {
         self.asm.jump(Code::Je_rel32_64, row_done);
         self.asm.place(each_step);
         self.begin_step();
-        self.begin_with(&carried);
+        self.begin_with(carried);
         self.step();
-        self.carry_over(&carried);
+        self.carry_over(carried);
         if seen > 0 {
             self.asm.immediate(Code::Add_rm64_imm32, SEEN, seen as i32 * width(self.kind()));
             self.asm.write(Code::Mov_rm64_r64, frame(offset_of!(Frame, seen)), SEEN);
@@ -381,44 +445,6 @@ impl Generator<'_> {
         self.asm.write(Code::VEX_Vmovsd_m64_xmm, clock, scratch);
         self.asm.write(Code::Mov_rm64_r64, Memory { at: 8, ..clock }, STEP);
         self.leave(room);
-    }
-
-    /// Numbers that go from step to step in registers, beside memory: those at which the longest ways
-    /// begin, for which the way through memory would be part of the chain that a step waits for.
-    fn carried(&self) -> Vec<Carried> {
-        let calls = self.script.step.iter().any(|statement| match *statement {
-            Statement::Engine { .. } => true,
-            Statement::Define { node, .. } => match self.op(node) {
-                Op::Power(..) | Op::Angle(..) => true,
-                Op::Call(function, _) => {
-                    !matches!(function, Function::Sqrt | Function::Abs | Function::Floor)
-                }
-                _ => false,
-            },
-            _ => false,
-        });
-        // Whoever calls empties all registers; in lanes others wait for units and not for numbers.
-        if calls || self.kind() != Kind::One {
-            return Vec::new();
-        }
-        let mut found: Vec<(u32, Carried)> = Vec::new();
-        for (load, &op) in (0..).zip(&self.program.ops) {
-            if let Op::Load(slot) = op
-                && let Some(&end) = self.program.finals.get(slot as usize)
-                && end != load
-                && !self.is_shared(slot)
-                && self.uses.count(load) > 0
-            {
-                let carried = Carried { load, end, register: 0, slot };
-                found.push((self.script.urgency[load as usize], carried));
-            }
-        }
-        found.sort_by_key(|&(urgency, Carried { load, .. })| (std::cmp::Reverse(urgency), load));
-        // Times are computed in the first registers.
-        let registers = TIMES..self.asm.registers as u8;
-        let most = registers.len() / CARRIED;
-        let some = found.into_iter().take(most).zip(registers.rev());
-        some.map(|((_, carried), register)| Carried { register, ..carried }).collect()
     }
 
     /// The times of this step. No number but those that are carried is in a register yet.
@@ -484,16 +510,16 @@ impl Generator<'_> {
     }
 
     fn step(&mut self) {
-        let script = self.script;
+        let step = self.step;
         let is_end = |s: &Statement| matches!(s, Statement::Store { .. } | Statement::See { .. });
-        let tail = script.step.len() - script.step.iter().rev().take_while(|s| is_end(s)).count();
-        for (position, statement) in script.step[..tail].iter().enumerate() {
+        let tail = step.len() - step.iter().rev().take_while(|s| is_end(s)).count();
+        for (position, statement) in step[..tail].iter().enumerate() {
             self.statement(position, statement);
         }
         // What is handed out may be what a number was before it is overwritten.
         self.position = (tail as u32).saturating_sub(1);
         let mut stores = Vec::new();
-        for statement in &script.step[tail..] {
+        for statement in &step[tail..] {
             match *statement {
                 Statement::See { at, node } => {
                     let at = at as i32 * width(self.kind());
@@ -566,10 +592,22 @@ impl Generator<'_> {
     /// Memory takes the value of a node.
     fn store(&mut self, to: Memory, node: Node) {
         let from = match self.source(node) {
-            Source::Register(register) => register,
-            memory => {
-                self.asm.load(self.asm.scratch(), memory);
+            Source::Register(register) if !self.is_scalar(node) => register,
+            from => {
+                self.asm.load(self.asm.scratch(), from);
                 self.asm.scratch()
+            }
+        };
+        self.asm.store(to, from);
+    }
+
+    /// Memory takes the value of a node that is the same in all lanes.
+    fn store_one(&mut self, to: Memory, node: Node) {
+        let from = match self.source(node) {
+            Source::Register(register) => first_of(register),
+            memory => {
+                self.asm.load(first_of(self.asm.scratch()), memory);
+                first_of(self.asm.scratch())
             }
         };
         self.asm.store(to, from);
@@ -672,7 +710,7 @@ impl Generator<'_> {
     fn ask(&mut self, question: Question) {
         let otherwise = self.asm.label();
         match question {
-            Question::Holds(mask) if self.kind() == Kind::One => {
+            Question::Holds(mask) if self.kind() == Kind::One || self.by_jump[mask as usize] => {
                 self.branch(mask, false, otherwise);
             }
             // What holds in all lanes or in none.
@@ -806,6 +844,10 @@ impl Generator<'_> {
                         true => Code::VEX_Kmovb_r32_kr,
                         false => Code::VEX_Vmovmskpd_r32_xmm,
                     };
+                    let register = match register.is_k() {
+                        true => register,
+                        false => first_of(register),
+                    };
                     self.asm.two(code, Register::EAX, register);
                     self.asm.immediate(Code::And_rm32_imm8, Register::EAX, 1);
                 }
@@ -869,24 +911,32 @@ impl Generator<'_> {
             return self.miss();
         };
         let a = match a {
-            Source::Register(register) => register,
+            Source::Register(register) => first_of(register),
             memory => {
-                self.asm.load(self.asm.scratch(), memory);
-                self.asm.scratch()
+                self.asm.load(first_of(self.asm.scratch()), memory);
+                first_of(self.asm.scratch())
             }
+        };
+        let b = match b {
+            Source::Register(register) => Source::Register(first_of(register)),
+            Source::Memory(memory) => Source::Memory(Memory { is_one: false, ..memory }),
         };
         self.asm.set_flags(a, b);
     }
 
     fn define(&mut self, node: Node, by_product: bool) {
         let op = self.op(node);
+        let scalar = self.is_scalar(node);
         match op {
             Op::Constant(_) | Op::Truth(_) | Op::Result(_) => {}
             Op::Load(slot) => {
                 if self.is_shared(slot) {
                     let to = self.result(node);
                     self.asm.load(to, Source::Memory(self.slot(slot)));
-                } else if self.uses.count(node) > 1 && self.has_free() {
+                } else if !self.script.is_common[node as usize]
+                    && self.uses.count(node) > 1
+                    && self.has_free()
+                {
                     self.in_register(node);
                 }
             }
@@ -905,27 +955,29 @@ impl Generator<'_> {
             Op::Largest(a, b) => self.binary(node, Binary::Largest, a, b, false),
             Op::Neg(a) => self.masked(node, Binary::Xor, a, SIGN),
             Op::Call(Function::Abs, a) => self.masked(node, Binary::And, a, SIZE),
-            Op::Call(Function::Sqrt, a) if by_product && self.takes_root_by_product => {
+            Op::Call(Function::Sqrt, a) if by_product && self.takes_root_by_product && !scalar => {
                 self.root_by_product(node, a);
             }
             Op::Call(Function::Sqrt, a) => {
-                let from = self.source(a);
+                let from = self.second(a, scalar);
                 let to = self.result_of(node, &[a]);
                 self.asm.root(to, from);
             }
             Op::Call(Function::Floor, a) => {
-                let from = self.in_register(a);
+                let from = self.first(a, scalar);
                 let to = self.result_of(node, &[a]);
                 self.asm.floor(to, from);
             }
             Op::Call(function, a) => {
-                let address = self.shims.function(function);
+                let address = self.shims_for(scalar).function(function);
                 self.call(node, address, &[a]);
             }
-            Op::Power(a, b) => self.call(node, self.shims.power, &[a, b]),
-            Op::Angle(a, b) => self.call(node, self.shims.angle, &[a, b]),
+            Op::Power(a, b) => self.call(node, self.shims_for(scalar).power, &[a, b]),
+            Op::Angle(a, b) => self.call(node, self.shims_for(scalar).angle, &[a, b]),
             Op::Where(_, yes, _) => self.copy_of(node, yes),
-            Op::Select(mask, yes, no) if self.kind() == Kind::One => {
+            Op::Select(mask, yes, no)
+                if scalar || self.kind() == Kind::One || self.by_jump[mask as usize] =>
+            {
                 self.either(node, Condition::Mask(mask), yes, no);
             }
             Op::Select(mask, yes, no) => self.choose(node, mask, yes, no),
@@ -955,22 +1007,28 @@ impl Generator<'_> {
         let is_there = |generator: &Self, node: Node| generator.places.register(node).is_some();
         let swap = commutes && !is_there(self, a) && is_there(self, b);
         let (a, b) = if swap { (b, a) } else { (a, b) };
-        let first = self.in_register(a);
-        let second = self.operand(b);
+        let scalar = self.is_scalar(node);
+        let first = self.first(a, scalar);
+        let second = self.second(b, scalar);
         let to = self.result_of(node, &[a, b]);
         self.asm.binary(what, to, first, second);
     }
 
     /// A number with bits of it masked.
     fn masked(&mut self, node: Node, what: Binary, a: Node, bits: i32) {
-        let from = self.in_register(a);
+        let scalar = self.is_scalar(node);
+        let from = self.first(a, scalar);
         let to = self.result_of(node, &[a]);
-        self.asm.binary(what, to, from, self.bits(bits));
+        let bits = match self.bits(bits) {
+            Source::Memory(bits) if scalar => Source::Memory(Memory { is_one: false, ..bits }),
+            bits => bits,
+        };
+        self.asm.binary(what, to, from, bits);
     }
 
     fn compare(&mut self, node: Node, what: Comparison, a: Node, b: Node) {
-        let first = self.in_register(a);
-        let second = self.operand(b);
+        let first = self.first(a, false);
+        let second = self.second(b, false);
         let to = self.result_of(node, &[a, b]);
         self.asm.compare(what, to, first, second);
     }
@@ -992,7 +1050,7 @@ impl Generator<'_> {
     /// In lanes: one of two numbers.
     fn choose(&mut self, node: Node, mask: Node, yes: Node, no: Node) {
         let by = self.mask(mask);
-        let (second, first) = (self.operand(yes), self.in_register(no));
+        let (second, first) = (self.second(yes, false), self.first(no, false));
         let to = self.result_of(node, &[mask, yes, no]);
         self.asm.choose(to, by, second, first);
     }
@@ -1000,8 +1058,10 @@ impl Generator<'_> {
     /// In a single run: one of two numbers, by a branch that the processor guesses.
     fn either(&mut self, node: Node, condition: Condition, yes: Node, no: Node) {
         let label = self.asm.label();
+        let is_scalar = self.is_scalar(node);
         let dies = |generator: &Self, node: Node| {
             generator.places.register(node).is_some()
+                && generator.is_scalar(node) == is_scalar
                 && !generator.uses.is_used_after(node, generator.position)
         };
         let (when, other) = if dies(self, no) {
@@ -1065,7 +1125,7 @@ impl Generator<'_> {
 
     /// √a of eight lanes by multiplication, step by step as in [`crate::roots`].
     fn root_by_product(&mut self, node: Node, a: Node) {
-        let x = self.in_register(a);
+        let x = self.first(a, false);
         let g = self.result(node);
         let [h, r] = [self.spare(), self.spare()];
         let half = Source::Memory(self.constant(0.5_f64.to_bits()));
@@ -1109,10 +1169,18 @@ impl Generator<'_> {
 
     // ---- Calls ----------------------------------------------------------------------------------
 
+    /// Functions for one number, or for those of all lanes.
+    fn shims_for(&self, scalar: bool) -> &Shims {
+        if scalar { &self.shims_of_one } else { self.shims }
+    }
+
     /// A function of one or two numbers, which it finds and leaves on the stack.
     fn call(&mut self, node: Node, address: u64, arguments: &[Node]) {
         for (&argument, at) in arguments.iter().zip([FIRST_ARGUMENT, SECOND_ARGUMENT]) {
-            self.store(stack(at), argument);
+            match self.is_scalar(node) {
+                true => self.store_one(stack(at), argument),
+                false => self.store(stack(at), argument),
+            }
         }
         self.places.unpin();
         for &argument in arguments {
@@ -1155,12 +1223,13 @@ impl Generator<'_> {
 
     fn report(&mut self, event: Event, component: u32, moment: u32, mask: Node) {
         let skip = self.asm.label();
-        match self.kind() {
-            Kind::One => {
+        match self.by_jump[mask as usize] || self.kind() == Kind::One {
+            true => {
                 self.branch(mask, false, skip);
-                self.asm.immediate(Code::Mov_r32_imm32, Register::EAX, 1);
+                let all = (1 << self.kind().lanes()) - 1;
+                self.asm.immediate(Code::Mov_r32_imm32, Register::EAX, all);
             }
-            _ => {
+            false => {
                 self.mask_bits(mask);
                 self.asm.two(Code::Test_rm32_r32, Register::EAX, Register::EAX);
                 self.asm.jump(Code::Je_rel32_64, skip);
@@ -1198,24 +1267,22 @@ impl Generator<'_> {
             self.store(to, node);
             return self.release(node);
         }
-        match self.kind() {
-            Kind::One => {
-                let skip = self.asm.label();
-                self.asm.address_of(Register::RAX, 0);
-                self.asm.write(Code::Mov_rm64_r64, to, Register::RAX);
-                self.branch(node, false, skip);
-                self.asm.address_of(Register::RAX, 1.0_f64.to_bits());
-                self.asm.write(Code::Mov_rm64_r64, to, Register::RAX);
-                self.asm.place(skip);
-            }
-            _ => {
-                let [one, none] = [1.0_f64, 0.0].map(|x| self.constant(x.to_bits()));
-                let (mask, scratch) = (self.mask(node), self.asm.scratch());
-                self.asm.load(scratch, Source::Memory(none));
-                self.asm.choose(scratch, mask, Source::Memory(one), scratch);
-                self.asm.store(to, scratch);
-            }
+        let [one, none] = [1.0_f64, 0.0].map(|x| Source::Memory(self.constant(x.to_bits())));
+        let scratch = self.asm.scratch();
+        if self.by_jump[node as usize] || self.kind() == Kind::One {
+            let [no, done] = [(); 2].map(|()| self.asm.label());
+            self.branch(node, false, no);
+            self.asm.load(scratch, one);
+            self.asm.jump(Code::Jmp_rel32_64, done);
+            self.asm.place(no);
+            self.asm.load(scratch, none);
+            self.asm.place(done);
+        } else {
+            let mask = self.mask(node);
+            self.asm.load(scratch, none);
+            self.asm.choose(scratch, mask, one, scratch);
         }
+        self.asm.store(to, scratch);
         self.release_mask(node);
     }
 }

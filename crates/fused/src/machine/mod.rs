@@ -10,6 +10,8 @@
 #[cfg(target_arch = "x86_64")]
 mod assembler;
 #[cfg(target_arch = "x86_64")]
+mod early;
+#[cfg(target_arch = "x86_64")]
 mod generator;
 #[cfg(target_arch = "x86_64")]
 mod registers;

@@ -5,7 +5,7 @@
 //! nowhere else. After a question both ways leave numbers in the same registers: in those where they
 //! were before it.
 
-use super::assembler::{Memory, Source};
+use super::assembler::{Kind, Memory, Source, first_of, index_of};
 use super::generator::Generator;
 use fluxline_core::trace::Node;
 use iced_x86::{Code, Register};
@@ -139,7 +139,51 @@ impl Generator<'_> {
     fn name(&self, node: Node, register: u8) -> Register {
         match self.is_in_mask_register(node) {
             true => Register::K0 + u32::from(register),
+            false if self.is_scalar(node) => Kind::One.register(register),
             false => self.kind().register(register),
+        }
+    }
+
+    /// The register of a node as an instruction on one number takes it, or on those of all lanes.
+    pub fn first(&mut self, node: Node, scalar: bool) -> Register {
+        if self.is_scalar(node) == scalar {
+            return self.in_register(node);
+        }
+        match (self.source(node), scalar) {
+            (Source::Register(register), true) => first_of(register),
+            (from, true) => {
+                let to = first_of(self.spare());
+                self.asm.load(to, from);
+                to
+            }
+            (from, false) => {
+                let to = self.spare();
+                self.asm.load(to, from);
+                to
+            }
+        }
+    }
+
+    /// Where a node is, as the last source of an instruction on one number, or on those of all lanes.
+    pub fn second(&mut self, node: Node, scalar: bool) -> Source {
+        if !scalar && self.is_scalar(node) {
+            return match self.source(node) {
+                from @ Source::Memory(_) if self.kind() == Kind::Eight => from,
+                from => {
+                    let to = self.spare();
+                    self.asm.load(to, from);
+                    Source::Register(to)
+                }
+            };
+        }
+        let source = match scalar && !self.is_scalar(node) {
+            true => self.source(node),
+            false => self.operand(node),
+        };
+        match source {
+            Source::Register(register) if scalar => Source::Register(first_of(register)),
+            Source::Memory(memory) if scalar => Source::Memory(Memory { is_one: false, ..memory }),
+            source => source,
         }
     }
 
@@ -506,7 +550,10 @@ impl Generator<'_> {
             if from == Source::Memory(to) {
                 continue;
             }
-            let scratch = self.asm.scratch();
+            let scratch = match self.is_scalar(node) {
+                true => first_of(self.asm.scratch()),
+                false => self.asm.scratch(),
+            };
             self.asm.load(scratch, from);
             self.asm.store(to, scratch);
         }
@@ -515,7 +562,6 @@ impl Generator<'_> {
         for &(node, register) in &after.registers {
             let to = self.name(node, register);
             match self.source_of(value_of(node)) {
-                Some(Source::Register(from)) if from == to => {}
                 Some(Source::Register(from)) => moves.push((to, from)),
                 Some(Source::Memory(from)) => loads.push((node, to, from)),
                 None => self.miss(),
@@ -526,25 +572,42 @@ impl Generator<'_> {
 
     /// Moves between registers, whoever is in the way of whom; then loads.
     fn move_all(&mut self, moves: Vec<(Register, Register)>, loads: &[(Node, Register, Memory)]) {
-        let mut moves: Vec<_> = moves.into_iter().filter(|&(to, from)| to != from).collect();
+        let place = |register: Register| match register.is_k() {
+            true => register as u32,
+            false => index_of(register),
+        };
+        // To all lanes of a register from its first: whoever else reads that finds it there.
+        let (here, mut moves): (Vec<_>, Vec<_>) =
+            moves.into_iter().partition(|&(to, from)| place(to) == place(from));
+        for (to, from) in here {
+            self.copy(to, from);
+        }
         while !moves.is_empty() {
-            let is_free =
-                |&(to, _): &(Register, Register)| moves.iter().all(|&(_, from)| from != to);
+            let is_free = |&(to, _): &(Register, Register)| {
+                moves.iter().all(|&(_, from)| place(from) != place(to))
+            };
             match moves.iter().position(is_free) {
                 Some(at) => {
                     let (to, from) = moves.swap_remove(at);
                     self.copy(to, from);
                 }
                 None => {
-                    // Around in a circle: one steps aside.
+                    // Around in a circle: one steps aside, with all that it holds.
                     let (_, from) = moves[0];
                     let aside = match from.is_k() {
                         true => MASK_SCRATCH,
                         false => self.asm.scratch(),
                     };
-                    self.copy(aside, from);
-                    for other in moves.iter_mut().filter(|other| other.1 == from) {
-                        other.1 = aside;
+                    let whole = match from.is_k() {
+                        true => from,
+                        false => self.kind().register(index_of(from) as u8),
+                    };
+                    self.copy(aside, whole);
+                    for other in moves.iter_mut().filter(|other| place(other.1) == place(from)) {
+                        other.1 = match other.1 == whole {
+                            true => aside,
+                            false => first_of(aside),
+                        };
                     }
                 }
             }

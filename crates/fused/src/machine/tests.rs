@@ -3,7 +3,7 @@
 use super::generator::{self, Target};
 use super::{kind, target};
 use crate::library::{Code, Shims};
-use crate::script::script;
+use crate::script::{common_slots, script};
 use crate::text::{Language, Style, no_comment};
 use fluxline_core::function::Named;
 use fluxline_core::number::Num;
@@ -36,15 +36,22 @@ impl Chance {
 }
 
 const SLOTS: u32 = 24;
+/// So many of them depend on nothing but each other and time.
+const COMMON: u32 = 12;
 
 /// A program without units: all is wanted by numbers that go on to the next step.
 fn program(seed: u64, nodes: usize, calls: bool) -> Program {
     let chance = &mut Chance(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
     let mut ops: Vec<Op> = (0..SLOTS).map(Op::Load).collect();
-    let (mut numbers, mut masks): (Vec<Node>, Vec<Node>) = ((0..SLOTS).collect(), Vec::new());
+    let (mut numbers, mut masks): (Vec<Node>, Vec<Node>) = ((0..COMMON).collect(), Vec::new());
     ops.push(Op::Time(0));
     numbers.push(SLOTS);
+    let mut common = Vec::new();
     while ops.len() < nodes {
+        if common.is_empty() && ops.len() > nodes / 3 {
+            common = numbers.clone();
+            numbers.extend(COMMON..SLOTS);
+        }
         let [a, b, c] = [(); 3].map(|()| chance.of(&numbers));
         let is_mask_wanted = chance.below(4) == 0;
         let (op, is_mask) = match chance.below(13) {
@@ -88,7 +95,8 @@ fn program(seed: u64, nodes: usize, calls: bool) -> Program {
     // Some numbers stay, some change places, one is what another was.
     let finals = (0..SLOTS).map(|slot| match chance.below(6) {
         0 => slot,
-        1 => (slot + 1) % SLOTS,
+        1 => slot / COMMON * COMMON + (slot + 1) % COMMON,
+        _ if slot < COMMON => chance.of(&common),
         _ => chance.of(&numbers),
     });
     let finals = finals.collect();
@@ -167,7 +175,9 @@ fn compare(seed: u64, lanes: usize, other: impl Fn(Target) -> Target) {
     let language = if lanes == 1 { Language::C } else { Language::Lanes };
     let row: [(u32, f64); 0] = [];
     let style = Style::of(language, &no_comment, &program);
-    let style = Style { row: (lanes == 1).then_some(&row[..]), ..style };
+    let common = common_slots(&program, (0..SLOTS).map(|slot| slot < COMMON).collect());
+    assert!(common.iter().filter(|&&is_common| is_common).count() == COMMON as usize);
+    let style = Style { row: (lanes == 1).then_some(&row[..]), common: &common, ..style };
     let script = script(&program, &style);
     let times = generator::Times { start: 2.0, step: 0.25, adds_up: seed.is_multiple_of(2) };
     let (target, shims) = (other(target(kind)), Shims::of(lanes));
@@ -176,6 +186,10 @@ fn compare(seed: u64, lanes: usize, other: impl Fn(Target) -> Target) {
     let chance = &mut Chance(seed + 77);
     let mut alone: Vec<Vec<f64>> =
         (0..lanes).map(|_| (0..SLOTS).map(|_| chance.number()).collect()).collect();
+    for lane in 1..lanes {
+        let (first, others) = alone.split_at_mut(lane);
+        others[0][..COMMON as usize].copy_from_slice(&first[0][..COMMON as usize]);
+    }
     let mut beside: Vec<f64> =
         (0..SLOTS as usize).flat_map(|slot| alone.iter().map(move |one| one[slot])).collect();
     let steps = 5;

@@ -34,6 +34,11 @@ impl Uses {
         self.next(node, position + 1).is_some()
     }
 
+    /// The last use of a node.
+    pub fn last(&self, node: Node) -> Option<u32> {
+        self.of(node).iter().rev().find(|&event| event % 2 == 1).map(|event| event / 2)
+    }
+
     /// How often a node is used.
     pub fn count(&self, node: Node) -> usize {
         self.of(node).iter().filter(|&event| event % 2 == 1).count()
@@ -134,8 +139,9 @@ fn needs(program: &Program, by_jump: &[bool], node: Node, f: &mut dyn FnMut(Node
     }
 }
 
-/// Which masks of a single run are asked for where they are wanted, by comparisons and jumps.
-pub fn by_jump(program: &Program) -> Vec<bool> {
+/// Which masks are asked for where they are wanted, by comparisons and jumps, of those that may be: those
+/// of a single run, and those that are the same in all lanes.
+pub fn by_jump(program: &Program, may_be: &dyn Fn(usize) -> bool) -> Vec<bool> {
     let mut comparisons = vec![0_u32; program.ops.len()];
     let mut by_jump = vec![false; program.ops.len()];
     for (node, &op) in program.ops.iter().enumerate() {
@@ -147,7 +153,7 @@ pub fn by_jump(program: &Program) -> Vec<bool> {
             _ => continue,
         };
         comparisons[node] = count.min(LONGEST_QUESTION + 1);
-        by_jump[node] = count <= LONGEST_QUESTION;
+        by_jump[node] = count <= LONGEST_QUESTION && may_be(node);
     }
     // What a mask that is kept is computed from is kept, too.
     for node in (0..program.ops.len()).rev() {
