@@ -1,5 +1,5 @@
 //! Code of a circuit, opened and called: all `unsafe` code of this crate, but for the call of one function
-//! that is compiled for AVX-512, in `roots`.
+//! that is compiled for AVX-512, in `roots`, and for what instructions call, in `machine::shims`.
 //!
 //! What makes it sound:
 //!
@@ -17,13 +17,11 @@
 #![allow(unsafe_code, reason = "see the argument above")]
 
 use crate::compiler::NotCompiled;
-use fluxline_core::function::{Named, Pair};
 use fluxline_core::lanes::LaneUnit;
-use fluxline_core::number::{Lanes, Num};
+use fluxline_core::number::Lanes;
 use fluxline_core::plan::Plan;
 use fluxline_core::program::{Layout, Moment, Unit};
 use fluxline_core::state::{Bond, Faults, State};
-use fluxline_core::trace::Function;
 use std::ffi::c_void;
 use std::path::Path;
 
@@ -31,12 +29,12 @@ use std::path::Path;
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct RawFaults {
-    unconverged: u64,
-    first_step: u64,
-    unconverged_lanes: u64,
-    stopped_lanes: u64,
-    first_component: u32,
-    stop_requested: u32,
+    pub unconverged: u64,
+    pub first_step: u64,
+    pub unconverged_lanes: u64,
+    pub stopped_lanes: u64,
+    pub first_component: u32,
+    pub stop_requested: u32,
 }
 
 impl RawFaults {
@@ -100,6 +98,7 @@ type Steps = unsafe extern "C" fn(
 );
 
 /// What instructions are given, in one place.
+#[cfg_attr(not(target_arch = "x86_64"), allow(dead_code, reason = "constants are theirs"))]
 #[repr(C)]
 #[derive(Debug)]
 pub(crate) struct Frame {
@@ -121,140 +120,8 @@ pub(crate) struct Frame {
     pub constants: *const u64,
 }
 
-/// What instructions call, by address.
-#[derive(Debug)]
-pub(crate) struct Shims {
-    lanes: usize,
-    pub power: u64,
-    pub angle: u64,
-    pub unconverged: u64,
-    pub stop: u64,
-}
-
-type OneNumber = unsafe extern "sysv64" fn(*mut f64);
-
-/// Applies a function to each lane, in place.
-///
-/// # Safety
-///
-/// There are `N` numbers.
-unsafe fn each<const N: usize>(numbers: *mut f64, f: impl Fn(f64) -> f64) {
-    // SAFETY: what the caller keeps to.
-    let numbers = unsafe { std::slice::from_raw_parts_mut(numbers, N) };
-    numbers.iter_mut().for_each(|x| *x = f(*x));
-}
-
-/// A function of the engine's for so many lanes.
-fn of_one<const N: usize>(function: Function) -> OneNumber {
-    macro_rules! shim {
-        ($f:expr) => {{
-            unsafe extern "sysv64" fn shim<const N: usize>(numbers: *mut f64) {
-                // SAFETY: the code hands over as many numbers as it has lanes.
-                unsafe { each::<N>(numbers, $f) }
-            }
-            shim::<N>
-        }};
-    }
-    match function {
-        Function::Sqrt => shim!(Num::sqrt),
-        Function::Abs => shim!(Num::abs),
-        Function::Exp => shim!(Num::exp),
-        Function::Ln => shim!(Num::ln),
-        Function::Tanh => shim!(Num::tanh),
-        Function::Floor => shim!(Num::floor),
-        Function::Named(Named::Sin) => shim!(|x| Named::Sin.at(x).0),
-        Function::Named(Named::Cos) => shim!(|x| Named::Cos.at(x).0),
-        Function::Named(Named::Atan) => shim!(|x| Named::Atan.at(x).0),
-        Function::Named(Named::Sinh) => shim!(|x| Named::Sinh.at(x).0),
-        Function::Named(Named::Cosh) => shim!(|x| Named::Cosh.at(x).0),
-        Function::Named(Named::Log10) => shim!(|x| Named::Log10.at(x).0),
-        Function::Named(Named::Ceil) => shim!(|x| Named::Ceil.at(x).0),
-        Function::Named(Named::Round) => shim!(|x| Named::Round.at(x).0),
-    }
-}
-
-/// Numbers between the first argument of a function and the second.
-const ARGUMENTS_APART: usize = 8;
-
-/// Applies a function of two numbers to each lane.
-///
-/// # Safety
-///
-/// There are `N` numbers, and as many [`ARGUMENTS_APART`] from them.
-unsafe fn each_pair<const N: usize>(numbers: *mut f64, pair: Pair) {
-    // SAFETY: what the caller keeps to.
-    unsafe {
-        let second = std::slice::from_raw_parts(numbers.add(ARGUMENTS_APART), N);
-        let first = std::slice::from_raw_parts_mut(numbers, N);
-        std::iter::zip(first, second).for_each(|(x, &y)| *x = pair.at(*x, y).0);
-    }
-}
-
-unsafe extern "sysv64" fn power<const N: usize>(numbers: *mut f64) {
-    // SAFETY: the code hands over as many numbers as it has lanes.
-    unsafe { each_pair::<N>(numbers, Pair::Power) }
-}
-
-unsafe extern "sysv64" fn angle<const N: usize>(numbers: *mut f64) {
-    // SAFETY: as above.
-    unsafe { each_pair::<N>(numbers, Pair::Atan2) }
-}
-
-unsafe extern "sysv64" fn unconverged(
-    faults: *mut RawFaults,
-    component: u32,
-    tick: u64,
-    lanes: u64,
-) {
-    // SAFETY: the code hands over the faults that it was given.
-    let faults = unsafe { &mut *faults };
-    faults.unconverged_lanes |= lanes;
-    if faults.unconverged == 0 {
-        (faults.first_component, faults.first_step) = (component + 1, tick);
-    }
-    faults.unconverged += 1;
-}
-
-unsafe extern "sysv64" fn stop(faults: *mut RawFaults, component: u32, _: u64, lanes: u64) {
-    // SAFETY: as above.
-    let faults = unsafe { &mut *faults };
-    faults.stopped_lanes |= lanes;
-    if faults.stop_requested == 0 {
-        faults.stop_requested = component + 1;
-    }
-}
-
-type Report = unsafe extern "sysv64" fn(*mut RawFaults, u32, u64, u64);
-
-impl Shims {
-    /// Those for so many lanes: one, four or eight.
-    pub fn of(lanes: usize) -> Self {
-        let [power, angle]: [OneNumber; 2] = match lanes {
-            1 => [power::<1>, angle::<1>],
-            4 => [power::<4>, angle::<4>],
-            _ => [power::<8>, angle::<8>],
-        };
-        Self {
-            lanes,
-            power: power as usize as u64,
-            angle: angle as usize as u64,
-            unconverged: unconverged as Report as usize as u64,
-            stop: stop as Report as usize as u64,
-        }
-    }
-
-    /// A function of one number.
-    pub fn function(&self, function: Function) -> u64 {
-        let address: OneNumber = match self.lanes {
-            1 => of_one::<1>(function),
-            4 => of_one::<4>(function),
-            _ => of_one::<8>(function),
-        };
-        address as usize as u64
-    }
-}
-
 /// Constants as they lie in cache lines.
+#[cfg(target_arch = "x86_64")]
 #[repr(C, align(64))]
 #[derive(Clone, Copy, Debug, Default)]
 struct Line([u64; 8]);
@@ -264,10 +131,12 @@ enum Functions {
     /// What a compiler has made.
     Compiled { prepare: Prepare, steps: Steps, _library: libloading::Library },
     /// Instructions that were written here, and their constants.
+    #[cfg(target_arch = "x86_64")]
     Written { code: memmap2::Mmap, steps: usize, constants: Vec<Line> },
 }
 
 /// The two functions of code that was written here.
+#[cfg(target_arch = "x86_64")]
 type Written = unsafe extern "sysv64" fn(*const Frame);
 
 impl Functions {
@@ -281,6 +150,7 @@ impl Functions {
                 // SAFETY: what the caller keeps to.
                 unsafe { prepare(bonds, signals, states, viscosity, parameters, kept) }
             }
+            #[cfg(target_arch = "x86_64")]
             Self::Written { code, constants, .. } => {
                 frame.constants = constants.as_ptr().cast();
                 // SAFETY: the first function begins where the code does, and is of this type.
@@ -310,6 +180,7 @@ impl Functions {
                     );
                 }
             }
+            #[cfg(target_arch = "x86_64")]
             Self::Written { code, steps, constants } => {
                 frame.constants = constants.as_ptr().cast();
                 // SAFETY: the second function begins there, and is of this type.
@@ -592,7 +463,7 @@ impl Code {
     }
 
     /// Takes so many steps of a program that has nothing but states.
-    #[cfg(test)]
+    #[cfg(all(test, target_arch = "x86_64"))]
     pub(crate) fn run_alone(&self, states: &mut [f64], time: f64, steps: u64) {
         assert_eq!(states.len(), self.layout.states as usize * self.lanes);
         let mut kept = vec![0.0; self.kept * self.lanes];

@@ -15,6 +15,8 @@ mod early;
 mod generator;
 #[cfg(target_arch = "x86_64")]
 mod registers;
+#[cfg(target_arch = "x86_64")]
+mod shims;
 #[cfg(all(test, target_arch = "x86_64"))]
 mod tests;
 #[cfg(target_arch = "x86_64")]
@@ -27,6 +29,7 @@ use fluxline_core::plan::Plan;
 use fluxline_core::program::Program;
 
 /// Instructions and what they need.
+#[cfg(target_arch = "x86_64")]
 #[derive(Debug)]
 pub(crate) struct Machine {
     /// Bytes; what is done before a run comes first.
@@ -95,7 +98,7 @@ pub(crate) fn make(
         let kind = kind(lanes).ok_or(NotCompiled::NoInstructions)?;
         let adds_up = plan.convention == Convention::Hopsan;
         let times = generator::Times { start: plan.start, step: plan.step, adds_up };
-        let shims = crate::library::Shims::of(lanes);
+        let shims = shims::Shims::of(lanes);
         let each_step = if lanes > 1 { seen } else { 0 };
         let machine =
             generator::generate(program, script, target(kind), (times, each_step), &shims)

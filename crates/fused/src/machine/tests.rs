@@ -1,8 +1,9 @@
 //! Random programs compute what going through their nodes one by one computes, bit for bit.
 
 use super::generator::{self, Target};
+use super::shims::Shims;
 use super::{kind, target};
-use crate::library::{Code, Shims};
+use crate::library::Code;
 use crate::script::{common_slots, script};
 use crate::text::{Language, Style, no_comment};
 use fluxline_core::function::Named;
