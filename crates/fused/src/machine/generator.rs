@@ -113,6 +113,8 @@ pub struct Generator<'a> {
     /// The statement that is being written.
     pub(super) position: u32,
     by_jump: Vec<bool>,
+    /// Masks that are the same in all lanes, and computed for the first alone.
+    scalar_masks: Vec<bool>,
     kept: Vec<Option<i32>>,
     /// Where nodes that are constants lie.
     constants: Vec<i32>,
@@ -195,6 +197,20 @@ fn carried(program: &Program, script: &Script, kind: Kind, registers: usize) -> 
     some.map(|((_, carried), register)| Carried { register, ..carried }).collect()
 }
 
+/// Masks that are the same in all lanes, but for those that others which are not are computed from.
+fn scalar_masks(program: &Program, script: &Script, kind: Kind) -> Vec<bool> {
+    let is_one = |node: usize| kind != Kind::One && script.is_mask[node] && script.is_common[node];
+    let mut scalar: Vec<bool> = (0..program.ops.len()).map(is_one).collect();
+    for node in (0..program.ops.len()).rev() {
+        if let op @ (Op::And(..) | Op::Or(..) | Op::Not(_)) = program.ops[node]
+            && !scalar[node]
+        {
+            op.sources().for_each(|source| scalar[source as usize] = false);
+        }
+    }
+    scalar
+}
+
 /// Writes the instructions of a program.
 pub fn generate(
     program: &Program,
@@ -232,6 +248,7 @@ pub fn generate(
         uses: Uses::new(program, &script.prepare, &by_jump),
         position: 0,
         by_jump,
+        scalar_masks: scalar_masks(program, script, kind),
         kept,
         constants,
         in_step: false,
@@ -281,6 +298,17 @@ impl Generator<'_> {
                     | Op::Stamp
                     | Op::Result(_)
             )
+    }
+
+    /// Whether a mask is computed for the first lane alone.
+    pub(super) fn is_scalar_mask(&self, mask: Node) -> bool {
+        self.scalar_masks[mask as usize]
+    }
+
+    /// Whether a mask is asked for as in a single run.
+    fn is_asked_once(&self, mask: Node) -> bool {
+        let mask = mask as usize;
+        self.kind() == Kind::One || self.by_jump[mask] || self.scalar_masks[mask]
     }
 
     fn op(&self, node: Node) -> Op {
@@ -711,7 +739,7 @@ impl Generator<'_> {
     fn ask(&mut self, question: Question) {
         let otherwise = self.asm.label();
         match question {
-            Question::Holds(mask) if self.kind() == Kind::One || self.by_jump[mask as usize] => {
+            Question::Holds(mask) if self.is_asked_once(mask) => {
                 self.branch(mask, false, otherwise);
             }
             // What holds in all lanes or in none.
@@ -976,9 +1004,7 @@ impl Generator<'_> {
             Op::Power(a, b) => self.call(node, self.shims_for(scalar).power, &[a, b]),
             Op::Angle(a, b) => self.call(node, self.shims_for(scalar).angle, &[a, b]),
             Op::Where(_, yes, _) => self.copy_of(node, yes),
-            Op::Select(mask, yes, no)
-                if scalar || self.kind() == Kind::One || self.by_jump[mask as usize] =>
-            {
+            Op::Select(mask, yes, no) if scalar || self.is_asked_once(mask) => {
                 self.either(node, Condition::Mask(mask), yes, no);
             }
             Op::Select(mask, yes, no) => self.choose(node, mask, yes, no),
@@ -990,7 +1016,10 @@ impl Generator<'_> {
             Op::And(a, b) => self.both(node, Code::VEX_Kandb_kr_kr_kr, Binary::And, a, b),
             Op::Or(a, b) => self.both(node, Code::VEX_Korb_kr_kr_kr, Binary::Or, a, b),
             Op::Not(a) => {
-                let from = self.mask(a);
+                let from = match self.mask(a) {
+                    mask if self.scalar_masks[node as usize] && !mask.is_k() => first_of(mask),
+                    mask => mask,
+                };
                 let to = self.result_of(node, &[a]);
                 match self.asm.has_mask_registers() {
                     true => self.asm.two(Code::VEX_Knotb_kr_kr, to, from),
@@ -1028,8 +1057,9 @@ impl Generator<'_> {
     }
 
     fn compare(&mut self, node: Node, what: Comparison, a: Node, b: Node) {
-        let first = self.first(a, false);
-        let second = self.second(b, false);
+        let scalar = self.scalar_masks[node as usize];
+        let first = self.first(a, scalar);
+        let second = self.second(b, scalar);
         let to = self.result_of(node, &[a, b]);
         self.asm.compare(what, to, first, second);
     }
@@ -1041,6 +1071,11 @@ impl Generator<'_> {
         if first == second && a != b {
             return self.fail("two masks in one register");
         }
+        let one = |mask: Register| match self.scalar_masks[node as usize] && !mask.is_k() {
+            true => first_of(mask),
+            false => mask,
+        };
+        let (first, second) = (one(first), one(second));
         let to = self.result_of(node, &[a, b]);
         match self.asm.has_mask_registers() {
             true => self.asm.masks(code, to, first, second),
@@ -1224,7 +1259,7 @@ impl Generator<'_> {
 
     fn report(&mut self, event: Event, component: u32, moment: u32, mask: Node) {
         let skip = self.asm.label();
-        match self.by_jump[mask as usize] || self.kind() == Kind::One {
+        match self.is_asked_once(mask) {
             true => {
                 self.branch(mask, false, skip);
                 let all = (1 << self.kind().lanes()) - 1;
@@ -1270,7 +1305,7 @@ impl Generator<'_> {
         }
         let [one, none] = [1.0_f64, 0.0].map(|x| Source::Memory(self.constant(x.to_bits())));
         let scratch = self.asm.scratch();
-        if self.by_jump[node as usize] || self.kind() == Kind::One {
+        if self.is_asked_once(node) {
             let [no, done] = [(); 2].map(|()| self.asm.label());
             self.branch(node, false, no);
             self.asm.load(scratch, one);

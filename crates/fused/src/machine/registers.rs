@@ -139,7 +139,9 @@ impl Generator<'_> {
     fn name(&self, node: Node, register: u8) -> Register {
         match self.is_in_mask_register(node) {
             true => Register::K0 + u32::from(register),
-            false if self.is_scalar(node) => Kind::One.register(register),
+            false if self.is_scalar(node) || self.is_scalar_mask(node) => {
+                Kind::One.register(register)
+            }
             false => self.kind().register(register),
         }
     }
