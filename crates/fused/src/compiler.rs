@@ -53,6 +53,8 @@ pub enum NotCompiled {
     NoCompiler,
     /// The processor has not the instructions.
     NoInstructions,
+    /// Fluxline could not write them.
+    NotWritten(String),
     /// The compiler refused the code.
     Refused(String),
     /// The compiler did not come to an end.
@@ -69,7 +71,10 @@ impl fmt::Display for NotCompiled {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NoCompiler => f.write_str("no C compiler was found (`cc`, or what CC names)"),
-            Self::NoInstructions => f.write_str("the processor has no AVX2 instructions"),
+            Self::NoInstructions => {
+                f.write_str("the processor lacks AVX2, or AVX-512 for eight variants side by side")
+            }
+            Self::NotWritten(why) => write!(f, "its instructions cannot be written: {why}"),
             Self::Refused(why) => write!(f, "the C compiler refused the code: {why}"),
             Self::Hangs(compiler, limit) => {
                 let (name, seconds) = (compiler.display(), limit.as_secs_f64());

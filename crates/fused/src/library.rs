@@ -323,7 +323,8 @@ impl Code {
         parameters: usize,
         (lanes, seen): (usize, usize),
     ) -> Result<Self, NotCompiled> {
-        let failed = |e: std::io::Error| NotCompiled::NotOpened(e.to_string());
+        let failed =
+            |e: std::io::Error| NotCompiled::NotWritten(format!("no memory to run them in: {e}"));
         let crate::machine::Machine { code, constants, steps } = machine;
         let mut memory = memmap2::MmapMut::map_anon(code.len()).map_err(failed)?;
         memory.copy_from_slice(&code);

@@ -149,6 +149,12 @@ pub enum Statement {
     },
 }
 
+/// Where the stores and what is handed out begin with which a step ends.
+pub fn tail(step: &[Statement]) -> usize {
+    let is_end = |s: &&Statement| matches!(s, Statement::Store { .. } | Statement::See { .. });
+    step.len() - step.iter().rev().take_while(is_end).count()
+}
+
 /// The statements of a program.
 #[derive(Debug)]
 pub struct Script {

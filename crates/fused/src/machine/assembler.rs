@@ -390,7 +390,8 @@ impl Assembler {
         self.put(Instruction::with3(Code::Imul_r64_rm64_imm32, to, from, factor));
     }
 
-    fn three(&mut self, code: Code, to: Register, a: Register, b: Source) {
+    /// An instruction on three: two registers and a source.
+    pub fn three(&mut self, code: Code, to: Register, a: Register, b: Source) {
         self.put(match b {
             Source::Register(b) => Instruction::with3(code, to, a, b),
             Source::Memory(b) => Instruction::with3(code, to, a, b.operand()),
@@ -570,10 +571,5 @@ impl Assembler {
     /// Both masks, or either, of registers for masks.
     pub fn masks(&mut self, code: Code, to: Register, a: Register, b: Register) {
         self.put(Instruction::with3(code, to, a, b));
-    }
-
-    /// Three numbers in one rounding; the first is overwritten.
-    pub fn fused(&mut self, code: Code, a: Register, b: Register, c: Source) {
-        self.three(code, a, b, c);
     }
 }

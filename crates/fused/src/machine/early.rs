@@ -6,7 +6,7 @@
 //! the last time.
 
 use super::uses::Uses;
-use crate::script::{Script, Statement};
+use crate::script::{Script, Statement, tail};
 use fluxline_core::program::Program;
 use fluxline_core::trace::{Node, Op};
 use std::collections::HashMap;
@@ -19,8 +19,7 @@ pub fn stores(
     last: &dyn Fn(u32) -> bool,
 ) -> Vec<Statement> {
     let step = &script.step;
-    let is_end = |s: &&Statement| matches!(s, Statement::Store { .. } | Statement::See { .. });
-    let tail = step.len() - step.iter().rev().take_while(is_end).count();
+    let tail = tail(step);
     let uses = Uses::new(program, step, by_jump);
     let outside = outside_of_questions(&step[..tail]);
     // From which statement on a node is there for all that follow.

@@ -11,7 +11,7 @@ use super::registers::{Branch, Carried, MASK_SCRATCH, Places};
 use super::shims::Shims;
 use super::uses::{Uses, by_jump};
 use crate::library::Frame;
-use crate::script::{Question, Script, Statement};
+use crate::script::{Question, Script, Statement, tail};
 use fluxline_core::program::{Array, Event, Moment, Program};
 use fluxline_core::trace::{Function, Node, Op};
 use iced_x86::{Code, Register};
@@ -51,6 +51,9 @@ const SECOND_ARGUMENT: i32 = 64;
 const TIME: i32 = 128;
 /// Times of moments and the step follow.
 const MOMENTS: i32 = 192;
+
+/// Bytes of the stack that code may take: threads have some two million, and code looks for no end of them.
+const MOST_ON_STACK: i32 = 1 << 18;
 
 /// Registers in which times are computed.
 const TIMES: u8 = 4;
@@ -405,6 +408,9 @@ impl Generator<'_> {
             self.asm.one(Code::Pop_r64, register);
         }
         self.asm.bare(Code::Retnq);
+        if self.places.stack > MOST_ON_STACK {
+            self.fail("its numbers take too much of the stack");
+        }
         self.asm.patch(room, self.places.stack + 64);
     }
 
@@ -485,12 +491,12 @@ impl Generator<'_> {
         let mul = Code::VEX_Vmulsd_xmm_xmm_xmmm64;
         if adds_up {
             self.asm.read(Code::VEX_Vmovsd_xmm_m64, begin, stack(TIME));
-            self.asm.fused(add, end, begin, Source::Memory(step));
+            self.asm.three(add, end, begin, Source::Memory(step));
         } else {
             for (to, ahead) in [(begin, 0), (end, 1)] {
                 self.asm.step_number(to, STEP, ahead);
-                self.asm.fused(mul, to, to, Source::Memory(step));
-                self.asm.fused(add, to, to, Source::Memory(start));
+                self.asm.three(mul, to, to, Source::Memory(step));
+                self.asm.three(add, to, to, Source::Memory(start));
             }
         }
         self.asm.write(Code::VEX_Vmovsd_m64_xmm, stack(TIME), end);
@@ -503,7 +509,7 @@ impl Generator<'_> {
                 true => end,
                 false => {
                     let ahead = self.one_constant(f64::from(moment.sub + 1) * moment.dt);
-                    self.asm.fused(add, other, begin, Source::Memory(ahead));
+                    self.asm.three(add, other, begin, Source::Memory(ahead));
                     other
                 }
             };
@@ -540,8 +546,7 @@ impl Generator<'_> {
 
     fn step(&mut self) {
         let step = self.step;
-        let is_end = |s: &Statement| matches!(s, Statement::Store { .. } | Statement::See { .. });
-        let tail = step.len() - step.iter().rev().take_while(|s| is_end(s)).count();
+        let tail = tail(step);
         for (position, statement) in step[..tail].iter().enumerate() {
             self.statement(position, statement);
         }
@@ -550,10 +555,7 @@ impl Generator<'_> {
         let mut stores = Vec::new();
         for statement in &step[tail..] {
             match *statement {
-                Statement::See { at, node } => {
-                    let at = at as i32 * width(self.kind());
-                    self.store(Memory { base: SEEN, at, is_one: false }, node);
-                }
+                Statement::See { at, node } => self.see(at, node),
                 Statement::Store { slot, node } => stores.push((slot, node)),
                 _ => {}
             }
@@ -630,6 +632,12 @@ impl Generator<'_> {
         self.asm.store(to, from);
     }
 
+    /// Hands out the value of a node.
+    fn see(&mut self, at: usize, node: Node) {
+        let at = at as i32 * width(self.kind());
+        self.store(Memory { base: SEEN, at, is_one: false }, node);
+    }
+
     /// Memory takes the value of a node that is the same in all lanes.
     fn store_one(&mut self, to: Memory, node: Node) {
         let from = match self.source(node) {
@@ -688,10 +696,7 @@ impl Generator<'_> {
             }
             Statement::Engine { unit, moment } => self.engine(unit, moment),
             Statement::Keep { place, node } => self.keep(place, node),
-            Statement::See { at, node } => {
-                let at = at as i32 * width(self.kind());
-                self.store(Memory { base: SEEN, at, is_one: false }, node);
-            }
+            Statement::See { at, node } => self.see(at, node),
             Statement::InRow { at, node, negative } => {
                 let to = Memory { base: Register::RAX, at: 8 * at as i32, is_one: false };
                 if negative {
@@ -855,7 +860,8 @@ impl Generator<'_> {
         }
     }
 
-    /// In a single run: jumps where a mask holds, or where it does not. No number changes its place.
+    /// Jumps where a mask of a single run, or of all lanes, holds, or where it does not. No number changes its
+    /// place.
     fn branch(&mut self, mask: Node, when: bool, to: Label) {
         let pick = |yes: Code, no: Code| if when { yes } else { no };
         if self.in_step
@@ -917,19 +923,6 @@ impl Generator<'_> {
                 self.asm.jump(pick(Code::Jne_rel32_64, Code::Je_rel32_64), to);
             }
             Op::Not(a) => self.branch(a, !when, to),
-            // What decides when one of them says so.
-            op @ (Op::And(a, b) | Op::Or(a, b)) => {
-                let decisive = matches!(op, Op::Or(..));
-                if when == decisive {
-                    self.branch(a, when, to);
-                    self.branch(b, when, to);
-                } else {
-                    let skip = self.asm.label();
-                    self.branch(a, decisive, skip);
-                    self.branch(b, when, to);
-                    self.asm.place(skip);
-                }
-            }
             _ => self.fail("a mask that is none"),
         }
     }
@@ -1091,7 +1084,7 @@ impl Generator<'_> {
         self.asm.choose(to, by, second, first);
     }
 
-    /// In a single run: one of two numbers, by a branch that the processor guesses.
+    /// One of two numbers by a mask of a single run, or of all lanes: by a branch that the processor guesses.
     fn either(&mut self, node: Node, condition: Condition, yes: Node, no: Node) {
         let label = self.asm.label();
         let is_scalar = self.is_scalar(node);
@@ -1100,14 +1093,8 @@ impl Generator<'_> {
                 && generator.is_scalar(node) == is_scalar
                 && !generator.uses.is_used_after(node, generator.position)
         };
-        let (when, other) = if dies(self, no) {
-            (false, yes)
-        } else if dies(self, yes) {
-            (true, no)
-        } else {
-            (false, yes)
-        };
-        let first = if when { yes } else { no };
+        let when = !dies(self, no) && dies(self, yes);
+        let (first, other) = if when { (yes, no) } else { (no, yes) };
         let is_taken_over = dies(self, first);
         if is_taken_over {
             // It is asked before it is overwritten.
@@ -1174,20 +1161,20 @@ impl Generator<'_> {
         asm.binary(Binary::Mul, h, h, half);
         for _ in 0..2 {
             asm.load(r, half);
-            asm.fused(take_multiple, r, g, Source::Register(h));
-            asm.fused(multiply_add, g, r, Source::Register(g));
-            asm.fused(multiply_add, h, r, Source::Register(h));
+            asm.three(take_multiple, r, g, Source::Register(h));
+            asm.three(multiply_add, g, r, Source::Register(g));
+            asm.three(multiply_add, h, r, Source::Register(h));
         }
         asm.load(r, Source::Register(x));
-        asm.fused(take_multiple, r, g, Source::Register(g));
-        asm.fused(add_multiple, g, r, Source::Register(h));
+        asm.three(take_multiple, r, g, Source::Register(g));
+        asm.three(add_multiple, g, r, Source::Register(h));
         // Where x is too small, too large, negative or no number.
         let [low, high] = [0x0800_0000_0000_0000, 0x6000_0000_0000_0000]
             .map(|bits| Source::Memory(self.constant(bits)));
         let zero = Source::Memory(self.constant(0));
         let asm = &mut self.asm;
         let [by_divider, done] = [(); 2].map(|()| asm.label());
-        asm.fused(Code::EVEX_Vpsubq_zmm_k1z_zmm_zmmm512b64, h, x, low);
+        asm.three(Code::EVEX_Vpsubq_zmm_k1z_zmm_zmmm512b64, h, x, low);
         asm.below(MASK_SCRATCH, h, high);
         asm.two(Code::VEX_Kortestb_kr_kr, MASK_SCRATCH, MASK_SCRATCH);
         asm.jump(Code::Jb_rel32_64, done);

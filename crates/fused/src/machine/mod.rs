@@ -53,6 +53,10 @@ pub fn is_there(lanes: usize) -> bool {
 
 #[cfg(target_arch = "x86_64")]
 fn kind(lanes: usize) -> Option<assembler::Kind> {
+    // Windows has another way to call functions, by which the engine is called back there.
+    if cfg!(windows) {
+        return None;
+    }
     let has_avx2 = std::arch::is_x86_feature_detected!("avx2");
     let has_avx512 = std::arch::is_x86_feature_detected!("avx512f")
         && std::arch::is_x86_feature_detected!("avx512dq");
@@ -102,7 +106,7 @@ pub(crate) fn make(
         let each_step = if lanes > 1 { seen } else { 0 };
         let machine =
             generator::generate(program, script, target(kind), (times, each_step), &shims)
-                .map_err(NotCompiled::Refused)?;
+                .map_err(NotCompiled::NotWritten)?;
         Code::of(machine, program.layout, script.kept.len(), parameters, (lanes, seen))
     }
     #[cfg(not(target_arch = "x86_64"))]

@@ -4,9 +4,6 @@ use crate::script::{Question, Statement};
 use fluxline_core::program::Program;
 use fluxline_core::trace::{Node, Op};
 
-/// A mask of more comparisons is computed once and kept, and not asked for piece by piece.
-const LONGEST_QUESTION: u32 = 1;
-
 /// Where nodes are used, by the position of the statement.
 ///
 /// What is computed in one branch may be computed again in another: a use counts for what was computed
@@ -139,23 +136,21 @@ fn needs(program: &Program, by_jump: &[bool], node: Node, f: &mut dyn FnMut(Node
     }
 }
 
-/// Which masks are asked for where they are wanted, by comparisons and jumps, of those that may be: those
-/// of a single run, and those that are the same in all lanes.
+/// Which masks are asked for where they are wanted, by a comparison and a jump, of those that may be: those
+/// of a single run, and those that are the same in all lanes. Masks of several comparisons are computed
+/// once, without jumps.
 pub fn by_jump(program: &Program, may_be: &dyn Fn(usize) -> bool) -> Vec<bool> {
-    let mut comparisons = vec![0_u32; program.ops.len()];
     let mut by_jump = vec![false; program.ops.len()];
     for (node, &op) in program.ops.iter().enumerate() {
-        let count = match op {
-            Op::Truth(_) => 0,
-            Op::Less(..) | Op::LessEqual(..) | Op::Equal(..) | Op::Apart(..) => 1,
-            Op::Not(a) => comparisons[a as usize],
-            Op::And(a, b) | Op::Or(a, b) => comparisons[a as usize] + comparisons[b as usize],
-            _ => continue,
-        };
-        comparisons[node] = count.min(LONGEST_QUESTION + 1);
-        by_jump[node] = count <= LONGEST_QUESTION && may_be(node);
+        by_jump[node] = may_be(node)
+            && match op {
+                Op::Truth(_) | Op::Less(..) | Op::LessEqual(..) => true,
+                Op::Equal(..) | Op::Apart(..) => true,
+                Op::Not(a) => by_jump[a as usize],
+                _ => false,
+            };
     }
-    // What a mask that is kept is computed from is kept, too.
+    // What a mask that is computed once is computed from is there, too.
     for node in (0..program.ops.len()).rev() {
         if let op @ (Op::Not(_) | Op::And(..) | Op::Or(..)) = program.ops[node]
             && !by_jump[node]
