@@ -298,8 +298,27 @@ pub struct Law<'a, T> {
     pub output: &'a mut [T],
     /// Kinematic viscosity at the ports, m²/s.
     pub viscosity: &'a [T],
+    /// Time: see [`Law::time`].
+    pub time: AtTime,
+}
+
+impl<T: Num> Law<'_, T> {
     /// Time, s.
-    pub time: f64,
+    #[inline(always)]
+    pub fn time(&self) -> f64 {
+        T::looks_at_clock();
+        self.time.0
+    }
+}
+
+/// A time, s, that is told to who asks for it: whoever does not ask does the same at any time.
+#[derive(Clone, Copy, Debug)]
+pub struct AtTime(f64);
+
+impl From<f64> for AtTime {
+    fn from(time: f64) -> Self {
+        Self(time)
+    }
 }
 
 /// What [`Physics::settle`] and [`Physics::show`] see and may change.

@@ -36,9 +36,17 @@ pub fn cost(op: Op) -> u32 {
 struct Sets {
     all: Vec<Vec<Literal>>,
     known: HashMap<Vec<Literal>, u32>,
+    /// What came of a set and one more condition, and of two sets: asked for again and again.
+    with: HashMap<(u32, Literal), u32>,
+    common: HashMap<(u32, u32), u32>,
 }
 
 impl Sets {
+    fn new() -> Self {
+        let known = HashMap::from_iter([(Vec::new(), 0)]);
+        let (with, common) = (HashMap::default(), HashMap::default());
+        Self { all: vec![Vec::new()], known, with, common }
+    }
     fn name(&mut self, set: Vec<Literal>) -> u32 {
         *self.known.entry(set).or_insert_with_key(|set| {
             self.all.push(set.clone());
@@ -46,20 +54,33 @@ impl Sets {
         })
     }
     fn with(&mut self, set: u32, literal: Literal) -> u32 {
-        let mut set = self.all[set as usize].clone();
-        if set.len() < MOST_CONDITIONS && !set.contains(&literal) {
-            set.push(literal);
-            set.sort_unstable();
+        if let Some(&found) = self.with.get(&(set, literal)) {
+            return found;
         }
-        self.name(set)
+        let mut more = self.all[set as usize].clone();
+        if more.len() < MOST_CONDITIONS && !more.contains(&literal) {
+            more.push(literal);
+            more.sort_unstable();
+        }
+        let found = self.name(more);
+        self.with.insert((set, literal), found);
+        found
     }
     fn common(&mut self, a: u32, b: u32) -> u32 {
         if a == b {
             return a;
         }
-        let (a, b) = (&self.all[a as usize], &self.all[b as usize]);
-        let both = a.iter().filter(|literal| b.contains(literal)).copied().collect();
-        self.name(both)
+        if a == 0 || b == 0 {
+            return 0;
+        }
+        if let Some(&found) = self.common.get(&(a, b)) {
+            return found;
+        }
+        let (one, other) = (&self.all[a as usize], &self.all[b as usize]);
+        let both = one.iter().filter(|literal| other.contains(literal)).copied().collect();
+        let found = self.name(both);
+        self.common.insert((a, b), found);
+        found
     }
 }
 
@@ -71,6 +92,8 @@ pub struct Guards {
     begin: usize,
     /// Which set a node has; none where nothing uses it.
     of: Vec<Option<u32>>,
+    /// What the nodes of each set cost together.
+    costs: Vec<u32>,
     /// What all nodes under a condition cost together.
     spared: HashMap<Literal, u32>,
 }
@@ -78,26 +101,34 @@ pub struct Guards {
 impl Guards {
     /// Those of nodes from `begin` on, which `roots` want whatever holds.
     pub fn new(ops: &[Op], begin: usize, roots: impl IntoIterator<Item = Node>) -> Self {
-        let known = HashMap::from_iter([(Vec::new(), 0)]);
-        let mut sets = Sets { all: vec![Vec::new()], known };
+        Self::about(ops, begin, roots, |_| true)
+    }
+
+    /// The same, with conditions about some masks only.
+    fn about(
+        ops: &[Op],
+        begin: usize,
+        roots: impl IntoIterator<Item = Node>,
+        mut counts: impl FnMut(Node) -> bool,
+    ) -> Self {
+        let mut sets = Sets::new();
         let mut of: Vec<Option<u32>> = vec![None; ops.len() - begin];
         for root in roots.into_iter().filter(|&root| root as usize >= begin) {
             of[root as usize - begin] = Some(0);
         }
-        let mut spared = HashMap::default();
+        let mut costs: Vec<u32> = Vec::new();
         // Whoever uses a node comes after it.
         for node in (begin..ops.len()).rev() {
             let Some(own) = of[node - begin] else { continue };
-            for &literal in &sets.all[own as usize] {
-                *spared.entry(literal).or_insert(0) += cost(ops[node]);
-            }
+            costs.resize(sets.all.len(), 0);
+            costs[own as usize] += cost(ops[node]);
             let mut used = |source: Node, set: u32, sets: &mut Sets| {
                 let Some(place) = (source as usize).checked_sub(begin) else { return };
                 let place = &mut of[place];
                 *place = Some(place.map_or(set, |other| sets.common(other, set)));
             };
             match ops[node] {
-                Op::Select(mask, yes, no) | Op::Where(mask, yes, no) => {
+                Op::Select(mask, yes, no) | Op::Where(mask, yes, no) if counts(mask) => {
                     used(mask, own, &mut sets);
                     for (side, holds) in [(yes, true), (no, false)] {
                         let set = sets.with(own, (mask, holds));
@@ -107,7 +138,13 @@ impl Guards {
                 op => op.sources().for_each(|source| used(source, own, &mut sets)),
             }
         }
-        Self { sets, begin, of, spared }
+        let mut spared = HashMap::default();
+        for (set, &cost) in sets.all.iter().zip(&costs) {
+            for &literal in set {
+                *spared.entry(literal).or_insert(0) += cost;
+            }
+        }
+        Self { sets, begin, of, costs, spared }
     }
 
     fn set(&self, node: Node) -> Option<u32> {
@@ -129,36 +166,42 @@ impl Guards {
         self.spared.get(&literal).copied().unwrap_or(0)
     }
 
-    /// What is computed whatever `mask` is, if all conditions are asked for that are worth it.
-    pub fn cost_apart_from(&self, ops: &[Op], mask: Node) -> u32 {
-        let about = questions(ops, mask);
-        let is_about = |other: Node| questions(ops, other).iter().any(|one| about.contains(one));
-        let mut known: HashMap<Literal, bool> = HashMap::default();
-        let mut is_spared = |literal: Literal| {
-            *known
-                .entry(literal)
-                .or_insert_with(|| self.spared(literal) >= WORTH_ASKING && is_about(literal.0))
-        };
-        let mut sum = 0;
-        for node in self.used() {
-            // What is chosen where it is asked costs no choice of its own.
-            let is_chosen = match ops[node as usize] {
-                Op::Select(mask, ..) | Op::Where(mask, ..) => {
-                    is_spared((mask, true)) || is_spared((mask, false))
-                }
-                _ => false,
-            };
-            if !is_chosen && !self.conditions(node).iter().any(|&literal| is_spared(literal)) {
-                sum += cost(ops[node as usize]);
-            }
-        }
-        sum
-    }
-
     /// The nodes that are used, in order.
     pub fn used(&self) -> impl Iterator<Item = Node> {
         (self.begin as Node..).zip(&self.of).filter(|(_, set)| set.is_some()).map(|(node, _)| node)
     }
+}
+
+/// What it costs to compute what `roots` want of nodes from `begin` on: whatever `mask` is, if all
+/// conditions about it are asked for that are worth it, and all of it.
+pub fn costs_apart_from(
+    ops: &[Op],
+    begin: usize,
+    roots: impl IntoIterator<Item = Node>,
+    mask: Node,
+) -> (u32, u32) {
+    let about = questions(ops, mask);
+    let mut known: HashMap<Node, bool> = HashMap::default();
+    let is_about = |other: Node| {
+        let look = || questions(ops, other).iter().any(|one| about.contains(one));
+        *known.entry(other).or_insert_with(look)
+    };
+    let guards = Guards::about(ops, begin, roots, is_about);
+    let is_spared = |literal: Literal| guards.spared(literal) >= WORTH_ASKING;
+    let is_set_spared: Vec<bool> =
+        guards.sets.all.iter().map(|set| set.iter().any(|&literal| is_spared(literal))).collect();
+    let counted = guards.costs.iter().zip(&is_set_spared).filter(|(_, is_spared)| !**is_spared);
+    let sum: u32 = counted.map(|(cost, _)| cost).sum();
+    // What is chosen where it is asked costs no choice of its own.
+    let chosen = guards.used().filter(|&node| match ops[node as usize] {
+        Op::Select(mask, ..) | Op::Where(mask, ..) => {
+            !is_set_spared[guards.kind(node) as usize]
+                && (is_spared((mask, true)) || is_spared((mask, false)))
+        }
+        _ => false,
+    });
+    let choices: u32 = chosen.map(|node| cost(ops[node as usize])).sum();
+    (sum - choices, guards.costs.iter().sum())
 }
 
 /// The comparisons that a mask is made of.
@@ -196,13 +239,12 @@ mod tests {
         assert_eq!(guards.conditions(5), [(2, false)]);
         assert_eq!(guards.spared((2, true)), cost(root) + cost(Op::Div(3, 1)));
         // The product is too cheap to ask for.
-        assert_eq!(guards.cost_apart_from(&ops, 2), 2);
+        assert_eq!(costs_apart_from(&ops, 0, [6], 2).0, 2);
         // Another question spares nothing of it.
         let other = Op::Less(1, 0);
         let ops = [&ops[..], &[other, Op::And(2, 7)]].concat();
-        let guards = Guards::new(&ops, 0, [6]);
-        assert_eq!(guards.cost_apart_from(&ops, 7), 3 + cost(root) + cost(Op::Div(3, 1)));
-        assert_eq!(guards.cost_apart_from(&ops, 8), 2);
+        assert_eq!(costs_apart_from(&ops, 0, [6], 7).0, 3 + cost(root) + cost(Op::Div(3, 1)));
+        assert_eq!(costs_apart_from(&ops, 0, [6], 8).0, 2);
     }
 
     #[test]

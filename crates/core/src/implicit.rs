@@ -81,7 +81,7 @@ impl<T: Num> Problem<T> {
             input: [T::zero(); MAX_SIGNALS],
             memory: [T::zero(); MAX_MEMORY],
             small: [1e-3; MAX_UNKNOWNS],
-            time: io.time,
+            time: io.untold_time(),
             half_dt: 0.5 * io.dt,
         };
         let last = declaration.ports.len().saturating_sub(1);
@@ -164,7 +164,7 @@ impl<T: Num> Problem<T> {
             input: &self.input[..self.inputs],
             output: &mut e.output[..self.outputs],
             viscosity: &self.viscosity[..n],
-            time: self.time,
+            time: self.time.into(),
         });
         e
     }

@@ -132,6 +132,10 @@ pub trait Num:
         if mask.any() { some() } else { none() }
     }
 
+    /// A component asks for the time or the number of the step: who follows it must know.
+    #[inline(always)]
+    fn looks_at_clock() {}
+
     /// Whether work must be told that it is done in vector instructions: [`Num::within`] does.
     const IS_WIDE: bool = false;
     /// Does work in the instructions of this type of number, see `fluxline_macros::wide`.
@@ -367,6 +371,10 @@ impl<T: Num> Num for Dual<T> {
     #[inline(always)]
     fn within<R>(work: impl FnOnce() -> R) -> R {
         T::within(work)
+    }
+    #[inline(always)]
+    fn looks_at_clock() {
+        T::looks_at_clock();
     }
     #[inline(always)]
     fn of(value: f64) -> Self {

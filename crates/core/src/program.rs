@@ -18,8 +18,10 @@ use crate::step::place_in_bonds;
 use crate::trace::{self, Followed, Node, Op, Probe, Trace, Tree, Width};
 use crate::variables::{Entry, Location};
 use std::collections::HashMap;
+use unchanging::Trial;
 
 pub mod apart;
+mod unchanging;
 
 /// Computes one member of a group on the tape; false when the group is of another type. Constants
 /// become numbers of the tape by the function, in order.
@@ -336,23 +338,26 @@ pub fn program(
     wanted: Wanted,
     differs: Differs<'_>,
 ) -> Result<Program, Vec<Obstacle>> {
-    let all = |why| Err(vec![Obstacle { component: None, why }]);
-    if plan.thermal.is_some() {
-        return all("the oil carries temperature");
-    }
-    if start.states.len() + start.signals.len() + 6 * start.bonds.len() > MOST_NUMBERS {
-        return all("the circuit is too large");
-    }
+    can_be_followed(plan, start)?;
     let mut walk = Walk::new(plan, registry, start, wanted, differs, &|_| false);
     walk.main_step();
     walk.finish()
 }
 
+fn can_be_followed(plan: &Plan, start: &State<f64>) -> Result<(), Vec<Obstacle>> {
+    let not = |why| Err(vec![Obstacle { component: None, why }]);
+    match start.states.len() + start.signals.len() + 6 * start.bonds.len() {
+        _ if plan.thermal.is_some() => not("the oil carries temperature"),
+        MOST_NUMBERS.. => not("the circuit is too large"),
+        _ => Ok(()),
+    }
+}
+
 /// Numbers of the state that stay what they are at the start, and their bits.
 pub type Known = Vec<(u32, u64)>;
 
-/// Times that a step is followed with what was found out the time before.
-const ROUNDS: usize = 3;
+/// Times that a step is followed at most, with fewer numbers taken for constants every time.
+const ROUNDS: usize = 8;
 
 /// Follows the step of a circuit, as [`program`] does, and takes numbers that no step changes for
 /// constants: what is computed from them is computed now, and questions about them are answered. Such
@@ -367,32 +372,31 @@ pub fn program_from(
     differs: Differs<'_>,
     may: &dyn Fn(u32) -> bool,
 ) -> Result<(Program, Known), Vec<Obstacle>> {
-    let mut program = program(plan, registry, start, wanted, differs)?;
-    let layout = program.layout;
+    can_be_followed(plan, start)?;
+    let layout = Layout::of(start);
     let count = layout.first(Array::Figures);
-    let bits = |slot: u32| get(start, layout, slot).to_bits();
-    let mut known = vec![false; count as usize];
+    // All that may be constant is taken for it, until a step proves that it stays so.
+    let mut trial = Trial::new(plan, start);
     for _ in 0..ROUNDS {
-        // What one round finds, the next builds on.
-        let mut found = known.clone();
-        for slot in (0..count).filter(|&slot| may(slot)) {
-            found[slot as usize] = match program.ops[program.finals[slot as usize] as usize] {
-                Op::Load(other) => other == slot,
-                Op::Constant(end) => end == bits(slot),
-                _ => false,
-            };
-        }
-        if found == known {
-            break;
-        }
-        let mut walk =
-            Walk::new(plan, registry, start, wanted, differs, &|slot| found[slot as usize]);
+        trial.run();
+        let changes = trial.changes();
+        let is_known = |slot: u32| !changes[slot as usize] && may(slot);
+        let mut walk = Walk::new(plan, registry, start, wanted, differs, &is_known);
         walk.main_step();
-        program = walk.finish()?;
-        known = found;
+        let program = walk.finish()?;
+        let known: Vec<u32> = (0..count).filter(|&slot| is_known(slot)).collect();
+        let stays = |slot: u32| {
+            program.ops[program.finals[slot as usize] as usize] == Op::Load(slot)
+        };
+        let changed: Vec<u32> = known.iter().copied().filter(|&slot| !stays(slot)).collect();
+        if changed.is_empty() {
+            let bits = |slot: u32| get(start, layout, slot).to_bits();
+            return Ok((program, known.iter().map(|&slot| (slot, bits(slot))).collect()));
+        }
+        if std::env::var_os("ROUNDS").is_some() { eprintln!("round: {} of {} wrong", changed.len(), known.len()); }
+        changed.iter().for_each(|&slot| trial.note(slot));
     }
-    let known = (0..count).filter(|&slot| known[slot as usize]);
-    Ok((program, known.map(|slot| (slot, bits(slot))).collect()))
+    Ok((program(plan, registry, start, wanted, differs)?, Vec::new()))
 }
 
 struct Walk<'a> {

@@ -746,12 +746,10 @@ pub struct Step<'a, T> {
     port_count: usize,
     shape: Shape,
     faults: &'a mut Faults,
-    /// Time at the end of this step, s.
-    pub time: f64,
+    time: f64,
     /// Length of this step, s.
     pub dt: f64,
-    /// Number of this step, from 1; start values are step 0.
-    pub tick: u64,
+    tick: u64,
 }
 
 #[cold]
@@ -762,6 +760,23 @@ fn undeclared(index: usize, count: usize) -> ! {
 }
 
 impl<T: Num> Step<'_, T> {
+    /// Time at the end of this step, s.
+    #[inline(always)]
+    pub fn time(&self) -> f64 {
+        T::looks_at_clock();
+        self.time
+    }
+    /// Time, for who hands it on and looks no further.
+    #[inline(always)]
+    pub(crate) fn untold_time(&self) -> f64 {
+        self.time
+    }
+    /// Number of this step, from 1; start values are step 0.
+    #[inline(always)]
+    pub fn tick(&self) -> u64 {
+        T::looks_at_clock();
+        self.tick
+    }
     /// Number of bonds at the ports.
     #[inline(always)]
     pub fn port_count(&self) -> usize {

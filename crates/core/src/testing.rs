@@ -211,7 +211,11 @@ impl<M: Physics, T: Num> Bench<M, T> {
     }
     /// Lends the component's view of the state.
     pub fn with(&mut self, f: impl FnOnce(&mut Step<'_, T>)) -> &mut Self {
-        let clock = self.clock();
+        self.at(self.clock().time, f)
+    }
+    /// The same at a time of its own.
+    pub fn at(&mut self, time: f64, f: impl FnOnce(&mut Step<'_, T>)) -> &mut Self {
+        let clock = Clock { time, ..self.clock() };
         f(&mut view::<M, T>(&self.wiring, &mut self.state, clock));
         self
     }

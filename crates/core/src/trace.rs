@@ -11,12 +11,13 @@
 //! disagree.
 
 use crate::function::{Named, Pair};
-use crate::guard::{Guards, cost};
+use crate::guard::costs_apart_from;
 use crate::number::{Mask, Num};
 use crate::trig;
 use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
 use std::cell::RefCell;
 use std::collections::VecDeque;
+use std::collections::hash_map::Entry;
 use std::ops::{Add, AddAssign, BitAnd, BitOr, Div, Mul, Neg, Not, Sub, SubAssign};
 
 /// Decisions on one path: who takes more iterates, and is not followed.
@@ -42,6 +43,21 @@ pub enum Function {
     Floor,
     /// One of the mathematics library.
     Named(Named),
+}
+
+impl Function {
+    /// One number for each.
+    fn number(self) -> u64 {
+        match self {
+            Self::Sqrt => 0,
+            Self::Abs => 1,
+            Self::Exp => 2,
+            Self::Ln => 3,
+            Self::Tanh => 4,
+            Self::Floor => 5,
+            Self::Named(function) => 6 + function as u64,
+        }
+    }
 }
 
 /// What a node is.
@@ -101,7 +117,50 @@ pub enum Op {
     Apart(Node, Node),
 }
 
+/// All of an [`Op`] in two words, which are looked up faster than the enum itself.
+type Key = (u64, u64);
+
 impl Op {
+    /// What it is known by.
+    fn key(self) -> Key {
+        let kind = |kind: u64, more: u64| kind << 48 | more << 32;
+        let of_one = |n: u64, a: Node| (u64::from(a), kind(n, 0));
+        let of_two = |n: u64, a: Node, b: Node| (u64::from(a) | u64::from(b) << 32, kind(n, 0));
+        match self {
+            Self::Constant(bits) => (bits, kind(0, 0)),
+            Self::Load(i) => of_one(1, i),
+            Self::Parameter(i) => of_one(2, i),
+            Self::Time(i) => of_one(3, i),
+            Self::Stamp => (0, kind(4, 0)),
+            Self::Result(i) => of_one(5, i),
+            Self::Add(a, b) => of_two(6, a, b),
+            Self::Sub(a, b) => of_two(7, a, b),
+            Self::Mul(a, b) => of_two(8, a, b),
+            Self::Div(a, b) => of_two(9, a, b),
+            Self::Neg(a) => of_one(10, a),
+            Self::Call(function, a) => (u64::from(a), kind(11, function.number())),
+            Self::Power(a, b) => of_two(12, a, b),
+            Self::Angle(a, b) => of_two(13, a, b),
+            Self::Select(a, b, c) => {
+                let (low, high) = of_two(14, a, b);
+                (low, high | u64::from(c))
+            }
+            Self::Where(a, b, c) => {
+                let (low, high) = of_two(15, a, b);
+                (low, high | u64::from(c))
+            }
+            Self::Truth(holds) => (u64::from(holds), kind(16, 0)),
+            Self::Less(a, b) => of_two(17, a, b),
+            Self::LessEqual(a, b) => of_two(18, a, b),
+            Self::And(a, b) => of_two(19, a, b),
+            Self::Or(a, b) => of_two(20, a, b),
+            Self::Not(a) => of_one(21, a),
+            Self::Least(a, b) => of_two(22, a, b),
+            Self::Largest(a, b) => of_two(23, a, b),
+            Self::Equal(a, b) => of_two(24, a, b),
+            Self::Apart(a, b) => of_two(25, a, b),
+        }
+    }
     /// The nodes it is computed from.
     pub fn sources(self) -> impl Iterator<Item = Node> {
         use Op::{
@@ -162,7 +221,7 @@ pub struct Tape {
     ops: Vec<Op>,
     /// What each would be in the first step: tells which answers to expect.
     values: Vec<f64>,
-    known: HashMap<Op, Node>,
+    known: HashMap<Key, Node>,
     width: Width,
     /// Answers to give, then those that are expected.
     script: Vec<bool>,
@@ -179,6 +238,8 @@ pub struct Tape {
     says_yes: bool,
     /// Masks whose lanes were asked for, in order.
     asked: Vec<Node>,
+    /// Whether somebody asked for the time or the number of the step.
+    has_seen_clock: bool,
     /// What stands for time, and which time it is.
     time: (u64, u32, f64),
     results: u32,
@@ -200,6 +261,7 @@ impl Default for Tape {
             refusal: None,
             says_yes: false,
             asked: Vec::new(),
+            has_seen_clock: false,
             time: (f64::NAN.to_bits(), 0, 0.0),
             results: 0,
             most: usize::MAX,
@@ -217,19 +279,21 @@ fn with<R>(f: impl FnOnce(&mut Tape) -> R) -> R {
 
 impl Tape {
     fn intern(&mut self, op: Op, value: f64) -> Node {
-        if let Some(&node) = self.known.get(&op) {
-            return node;
+        let next = self.ops.len() as Node;
+        match self.known.entry(op.key()) {
+            Entry::Occupied(known) => *known.get(),
+            Entry::Vacant(_) if self.ops.len() >= self.most => {
+                // Whatever comes is not used.
+                self.refusal.get_or_insert("its step is too long");
+                0
+            }
+            Entry::Vacant(place) => {
+                place.insert(next);
+                self.ops.push(op);
+                self.values.push(value);
+                next
+            }
         }
-        let node = self.ops.len() as Node;
-        if self.ops.len() >= self.most {
-            // Whatever comes is not used.
-            self.refusal.get_or_insert("its step is too long");
-            return 0;
-        }
-        self.ops.push(op);
-        self.values.push(value);
-        self.known.insert(op, node);
-        node
     }
     fn number(&mut self, value: f64) -> Node {
         self.intern(Op::Constant(value.to_bits()), value)
@@ -842,6 +906,9 @@ impl Num for Trace {
         let (low, high) = (end(knots[0]), end(knots[count - 1]));
         Self::select(is_inside, Self::select(is_above, high, between), low)
     }
+    fn looks_at_clock() {
+        with(|tape| tape.has_seen_clock = true);
+    }
     fn sin(self) -> Self {
         trig::sin(self)
     }
@@ -928,7 +995,8 @@ fn shorten(ops: &mut [Op]) {
     }
 }
 
-/// What computes once: a time and a step number to compute with come from whoever explores.
+/// What computes once: a time and a step number to compute with come from whoever explores. Who looks
+/// at them says so by [`Num::looks_at_clock`].
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Probe {
     /// What stands for time.
@@ -1003,38 +1071,60 @@ type Path<R> = (Vec<Decision>, Followed<R>);
 type Found<R> = Result<Tree<Followed<R>>, &'static str>;
 
 /// Computes along one path; the reason when it cannot be followed.
-fn follow<R: PartialEq>(
+fn follow<R>(
+    script: &[bool],
+    time: (u32, f64),
+    is_cautious: bool,
+    compute: &mut dyn FnMut(Probe) -> R,
+) -> Result<Path<R>, &'static str> {
+    follow_at(PROBES[0], script, time, is_cautious, compute)
+}
+
+fn follow_at<R>(
+    probe: Probe,
     script: &[bool],
     (which, start): (u32, f64),
     is_cautious: bool,
     compute: &mut dyn FnMut(Probe) -> R,
 ) -> Result<Path<R>, &'static str> {
-    let mut once = |probe: Probe| {
-        with(|tape| {
-            tape.script = script.to_vec();
-            tape.path.clear();
-            tape.facts.clear();
-            tape.asked.clear();
-            tape.refusal = None;
-            tape.is_cautious = is_cautious;
-            tape.time = (probe.time.to_bits(), which, start);
-        });
-        let result = compute(probe);
-        with(|tape| {
-            tape.facts.clear();
-            tape.time.0 = f64::NAN.to_bits();
-            match tape.refusal.take() {
-                Some(why) => Err(why),
-                None => {
-                    let asked = std::mem::take(&mut tape.asked);
-                    Ok((std::mem::take(&mut tape.path), Followed { result, asked }))
-                }
+    with(|tape| {
+        tape.script.clear();
+        tape.script.extend(script);
+        tape.path.clear();
+        tape.facts.clear();
+        tape.asked.clear();
+        tape.refusal = None;
+        tape.is_cautious = is_cautious;
+        tape.time = (probe.time.to_bits(), which, start);
+    });
+    let result = compute(probe);
+    with(|tape| {
+        tape.facts.clear();
+        tape.time.0 = f64::NAN.to_bits();
+        match tape.refusal.take() {
+            Some(why) => Err(why),
+            None => {
+                let asked = std::mem::take(&mut tape.asked);
+                Ok((std::mem::take(&mut tape.path), Followed { result, asked }))
             }
-        })
-    };
-    let first = once(PROBES[0])?;
+        }
+    })
+}
+
+/// Computes along a path that becomes part of a tree: at any time and in any step it must be the same.
+fn follow_at_any_time<R: PartialEq>(
+    script: &[bool],
+    time: (u32, f64),
+    is_cautious: bool,
+    compute: &mut dyn FnMut(Probe) -> R,
+) -> Result<Path<R>, &'static str> {
+    with(|tape| tape.has_seen_clock = false);
+    let first = follow(script, time, is_cautious, compute)?;
+    if !with(|tape| tape.has_seen_clock) {
+        return Ok(first);
+    }
     for probe in &PROBES[1..] {
-        if once(*probe)? != first {
+        if follow_at(*probe, script, time, is_cautious, compute)? != first {
             return Err("it computes with time or the number of the step by itself");
         }
     }
@@ -1056,11 +1146,7 @@ fn path_cost<R: Results>((decisions, followed): &Path<R>, begin: usize, mask: No
     followed.result.nodes(&mut roots);
     roots.extend(decisions.iter().map(|decision| decision.mask));
     roots.extend(&followed.asked);
-    with(|tape| {
-        let guards = Guards::new(&tape.ops, begin, roots);
-        let all = guards.used().map(|node| cost(tape.ops[node as usize])).sum();
-        (guards.cost_apart_from(&tape.ops, mask), all)
-    })
+    with(|tape| costs_apart_from(&tape.ops, begin, roots, mask))
 }
 
 /// What a computation gives, as nodes.
@@ -1083,26 +1169,30 @@ fn spare_cheap_decisions<R: Results>(
     compute: &mut dyn FnMut(Probe) -> R,
 ) {
     let mut judged = HashSet::default();
-    while let Ok(path) = follow(&[], time, false, compute) {
+    let Ok(mut path) = follow(&[], time, false, compute) else { return };
+    loop {
         let next = path.0.iter().position(|d| !judged.contains(&(d.mask, d.is_any)));
         let Some(at) = next else { break };
-        let Decision { mask, is_any, .. } = path.0[at];
+        let Decision { mask, is_any, answer } = path.0[at];
         judged.insert((mask, is_any));
-        let before: Vec<bool> = path.0[..at].iter().map(|d| d.answer).collect();
-        // Where no lane asks for more.
-        let short = follow(&[&before[..], &[!is_any]].concat(), time, false, compute);
+        let mut script: Vec<bool> = path.0[..at].iter().map(|d| d.answer).collect();
         with(|tape| tape.cheap.insert((mask, is_any)));
-        let both = follow(&before, time, false, compute);
-        let is_cheap = match (&short, &both) {
-            (Ok(short), Ok(both)) => {
-                let (usual, all) = path_cost(both, begin, mask);
-                let (least, least_of_all) = path_cost(short, begin, mask);
-                usual <= least + CHEAP && all <= 3 * least_of_all + MOST_OF_BOTH
+        let both = follow(&script, time, false, compute);
+        with(|tape| tape.cheap.remove(&(mask, is_any)));
+        let Ok(both) = both else { continue };
+        // Where no lane asks for more: that may be the path that is expected.
+        let (least, least_of_all) = match answer == is_any {
+            false => path_cost(&path, begin, mask),
+            true => {
+                script.push(!is_any);
+                let Ok(short) = follow(&script, time, false, compute) else { continue };
+                path_cost(&short, begin, mask)
             }
-            _ => false,
         };
-        if !is_cheap {
-            with(|tape| tape.cheap.remove(&(mask, is_any)));
+        let (usual, all) = path_cost(&both, begin, mask);
+        if usual <= least + CHEAP && all <= 3 * least_of_all + MOST_OF_BOTH {
+            with(|tape| tape.cheap.insert((mask, is_any)));
+            path = both;
         }
     }
 }
@@ -1136,7 +1226,7 @@ pub(crate) fn explore<R: Results>(
         if paths.len() >= most || (grown > MOST_EXPLORED && most < MANY) {
             break;
         }
-        let (decisions, followed) = match follow(&script, time, false, compute) {
+        let (decisions, followed) = match follow_at_any_time(&script, time, false, compute) {
             Ok(path) => path,
             // What is rare may stay closed.
             Err(_) if !paths.is_empty() => continue,
@@ -1151,7 +1241,7 @@ pub(crate) fn explore<R: Results>(
         paths.push((decisions, followed));
     }
     let mut rest = |script: &[bool]| match fill {
-        true => Ok(Tree::Leaf(follow(script, time, true, compute)?.1)),
+        true => Ok(Tree::Leaf(follow_at_any_time(script, time, true, compute)?.1)),
         false => Ok(Tree::Open),
     };
     tree(paths, &mut Vec::new(), &mut rest)
@@ -1361,13 +1451,17 @@ mod tests {
     fn who_computes_with_time_by_himself_is_found_out() {
         let [x, _] = inputs();
         let time = (3, 0.5);
-        let fair = explore(time, 9, false, &mut |now: Probe| x * Trace::of(now.time));
+        let look = |now: Probe| {
+            Trace::looks_at_clock();
+            now
+        };
+        let fair = explore(time, 9, false, &mut |now: Probe| x * Trace::of(look(now).time));
         assert!(fair.is_ok());
         for unfair in [
-            &mut (|now: Probe| x * (now.time + 1e-3)) as &mut dyn FnMut(Probe) -> Trace,
-            &mut |now: Probe| if now.time > 2.0 { x } else { -x },
-            &mut |now: Probe| if now.time > 0.0 { x } else { -x },
-            &mut |now: Probe| x * (now.tick % 7) as f64,
+            &mut (|now: Probe| x * (look(now).time + 1e-3)) as &mut dyn FnMut(Probe) -> Trace,
+            &mut |now: Probe| if look(now).time > 2.0 { x } else { -x },
+            &mut |now: Probe| if look(now).time > 0.0 { x } else { -x },
+            &mut |now: Probe| x * (look(now).tick % 7) as f64,
         ] {
             assert!(explore(time, 9, false, unfair).is_err());
         }

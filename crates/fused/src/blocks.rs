@@ -5,7 +5,8 @@
 
 use fluxline_core::guard::{Guards, Literal, WORTH_ASKING};
 use fluxline_core::trace::{Node, Op};
-use std::collections::{BTreeMap, HashMap, HashSet};
+use rustc_hash::FxHashMap as HashMap;
+use std::collections::BTreeMap;
 
 /// Choices that are made together.
 #[derive(Clone, Debug, PartialEq)]
@@ -20,17 +21,62 @@ pub struct Block {
     pub outside: Vec<Vec<Node>>,
 }
 
+impl Block {
+    /// What must be there before one of its choices.
+    pub fn outside_of(&self, member: Node) -> Option<&[Node]> {
+        let at = self.members.iter().position(|&other| other == member)?;
+        self.outside.get(at).map(|outside| &outside[..])
+    }
+}
+
+/// Which nodes a search has met; the next one begins without forgetting them one by one.
+struct Met {
+    by: Vec<u32>,
+    search: u32,
+}
+
+impl Met {
+    fn of(nodes: usize) -> Self {
+        Self { by: vec![0; nodes], search: 0 }
+    }
+    fn forget(&mut self) {
+        self.search += 1;
+    }
+    /// Whether it is met for the first time.
+    fn insert(&mut self, node: Node) -> bool {
+        std::mem::replace(&mut self.by[node as usize], self.search) != self.search
+    }
+}
+
 /// All blocks.
 #[derive(Debug, Default)]
 pub struct Blocks {
     blocks: Vec<Block>,
-    of: HashMap<Node, usize>,
+    /// Which block each node belongs to, counted from 1; none of those beyond the end.
+    of: Vec<u32>,
 }
 
 impl Blocks {
     /// The block that a choice belongs to.
     pub fn of(&self, node: Node) -> Option<&Block> {
-        self.of.get(&node).map(|&block| &self.blocks[block])
+        self.index_of(node).map(|block| &self.blocks[block])
+    }
+
+    /// Which block it is.
+    pub fn index_of(&self, node: Node) -> Option<usize> {
+        self.of.get(node as usize)?.checked_sub(1).map(|block| block as usize)
+    }
+
+    /// How long it takes through each block, from what is there before it to its last choice.
+    pub fn ways_through(
+        &self,
+        ops: &[Op],
+        fixed: &dyn Fn(Node) -> bool,
+        latency: &dyn Fn(Op) -> u32,
+    ) -> Vec<u32> {
+        let mut ways = Ways { blocks: self, ops, fixed, latency, found: Vec::new() };
+        ways.found.resize(self.blocks.len(), None);
+        (0..self.blocks.len()).map(|block| ways.through(block)).collect()
     }
 
     /// Finds them. What is `fixed` is not computed in a step at all.
@@ -64,13 +110,14 @@ impl Blocks {
                 alike.entry((mask, holds, guards.kind(node))).or_default().push(node);
             }
         }
-        let mut all = Self::default();
+        let mut all = Self { blocks: Vec::new(), of: vec![0; ops.len()] };
+        let met = &mut Met::of(ops.len());
         for ((mask, holds, _), choices) in alike {
             let mut rest = &choices[..];
             while let Some((&first, others)) = rest.split_first() {
                 let mut members = vec![first];
                 let mut count = 0;
-                while others.get(count).is_some_and(|&other| all.can_join(ops, &members, other)) {
+                while others.get(count).is_some_and(|&other| all.can_join(ops, &members, other, met)) {
                     members.push(others[count]);
                     count += 1;
                 }
@@ -79,9 +126,12 @@ impl Blocks {
                     true => is_under(node, (mask, holds)),
                     false => is_under(node, (mask, true)) || is_under(node, (mask, false)),
                 };
-                let outside =
-                    members.iter().map(|&member| outside(ops, member, is_inside, fixed)).collect();
-                all.of.extend(members.iter().map(|&member| (member, all.blocks.len())));
+                let outside = members
+                    .iter()
+                    .map(|&member| outside(ops, member, is_inside, fixed, met))
+                    .collect();
+                let number = all.blocks.len() as u32 + 1;
+                members.iter().for_each(|&member| all.of[member as usize] = number);
                 all.blocks.push(Block { mask, holds, members, outside });
             }
         }
@@ -90,11 +140,11 @@ impl Blocks {
 
     /// Whether a choice can be made where others are: nothing that it needs is computed from them, or
     /// comes of a unit after them. What one choice of another block needs all of that block waits for.
-    fn can_join(&self, ops: &[Op], members: &[Node], choice: Node) -> bool {
+    fn can_join(&self, ops: &[Op], members: &[Node], choice: Node, met: &mut Met) -> bool {
         let mut waiting: Vec<Node> = ops[choice as usize].sources().collect();
-        let mut seen = vec![false; ops.len()];
+        met.forget();
         while let Some(node) = waiting.pop() {
-            if std::mem::replace(&mut seen[node as usize], true) {
+            if !met.insert(node) {
                 continue;
             }
             let comes_later = node > members[0] && matches!(ops[node as usize], Op::Result(_));
@@ -104,7 +154,7 @@ impl Blocks {
             match self.of(node) {
                 Some(block) => {
                     for &other in &block.members {
-                        seen[other as usize] = true;
+                        met.insert(other);
                         waiting.extend(ops[other as usize].sources());
                     }
                 }
@@ -115,19 +165,66 @@ impl Blocks {
     }
 }
 
+/// Finds how long blocks take, each once, though they stand in one another.
+struct Ways<'a> {
+    blocks: &'a Blocks,
+    ops: &'a [Op],
+    fixed: &'a dyn Fn(Node) -> bool,
+    latency: &'a dyn Fn(Op) -> u32,
+    found: Vec<Option<u32>>,
+}
+
+impl Ways<'_> {
+    fn through(&mut self, block: usize) -> u32 {
+        if let Some(way) = self.found[block] {
+            return way;
+        }
+        let Block { members, outside, .. } = &self.blocks.blocks[block];
+        let mut known: HashMap<Node, u32> = HashMap::default();
+        known.extend(outside.iter().flatten().map(|&node| (node, 0)));
+        let longest = members.iter().map(|&node| self.to(node, block, &mut known)).max();
+        *self.found[block].insert(longest.unwrap_or(0))
+    }
+
+    /// To a node within a block.
+    fn to(&mut self, node: Node, block: usize, known: &mut HashMap<Node, u32>) -> u32 {
+        if let Some(&way) = known.get(&node) {
+            return way;
+        }
+        if (self.fixed)(node) {
+            return 0;
+        }
+        let inner = self.blocks.index_of(node).filter(|&inner| inner != block);
+        let way = match inner.and_then(|inner| self.blocks.of(node)?.outside_of(node).zip(Some(inner))) {
+            Some((outside, inner)) => {
+                let before = outside.iter().map(|&n| self.to(n, block, known)).max();
+                before.unwrap_or(0) + self.through(inner)
+            }
+            None => {
+                let op = self.ops[node as usize];
+                let before = op.sources().map(|n| self.to(n, block, known)).max();
+                before.unwrap_or(0) + (self.latency)(op)
+            }
+        };
+        known.insert(node, way);
+        way
+    }
+}
+
 /// What a choice needs that is not computed inside its block, nor before the first step.
 fn outside(
     ops: &[Op],
     member: Node,
     is_inside: impl Fn(Node) -> bool,
     fixed: &dyn Fn(Node) -> bool,
+    met: &mut Met,
 ) -> Vec<Node> {
     let mut waiting: Vec<Node> = ops[member as usize].sources().collect();
     let mut found: Vec<Node> = Vec::new();
-    let mut seen = HashSet::new();
+    met.forget();
     while let Some(node) = waiting.pop() {
         let is_loaded = matches!(ops[node as usize], Op::Load(_) | Op::Parameter(_));
-        if !seen.insert(node) || fixed(node) && !is_loaded {
+        if !met.insert(node) || fixed(node) && !is_loaded {
             continue;
         }
         match is_inside(node) {

@@ -14,7 +14,8 @@ use crate::text::{Among, Language, Style};
 use fluxline_core::guard::Guards;
 use fluxline_core::program::{Array, End, Event, Part, Program, Unit};
 use fluxline_core::trace::{Function, Node, Op, Tree};
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use rustc_hash::FxHashMap as HashMap;
+use std::collections::BTreeSet;
 
 /// Statements of a block that count as written on the way through: not both sides, nor what is rare.
 const LONGEST_BLOCK: usize = 18;
@@ -248,6 +249,8 @@ struct Writer<'a> {
     /// How urgent each node is.
     urgency: Vec<u32>,
     pace: Pace,
+    /// How long it takes through each block.
+    ways_through: Vec<u32>,
     /// Which nodes have a name in the scope that is being written.
     emitted: Vec<bool>,
     scopes: Vec<Vec<Node>>,
@@ -311,13 +314,14 @@ impl<'a> Writer<'a> {
             is_fixed,
             is_mask: program.ops.iter().map(|&op| is_mask(op)).collect(),
             is_common,
-            kept: HashMap::new(),
+            kept: HashMap::default(),
             shared,
             loaded: vec![false; slots],
             held: BTreeSet::new(),
             blocks: Blocks::default(),
             urgency: urgency(program, pace),
             pace,
+            ways_through: Vec::new(),
             emitted: vec![false; count],
             scopes: vec![Vec::new()],
             out: Vec::new(),
@@ -451,6 +455,7 @@ impl<'a> Writer<'a> {
         let is_fixed = |node: Node| self.is_fixed[node as usize];
         let in_lanes = self.style.language == Language::Lanes;
         self.blocks = Blocks::new(ops, &guards, in_lanes, &is_fixed);
+        self.ways_through = self.blocks.ways_through(ops, &is_fixed, &|op| latency(op, self.pace));
     }
 
     fn is_worth_keeping(&self, node: Node) -> bool {
@@ -488,7 +493,7 @@ impl<'a> Writer<'a> {
     /// processor busy ([`crate::order`]). A number of the state is loaded where it is first used.
     fn need_all(&mut self, nodes: &[Node]) {
         // What is missing, under the node or the first of the block it belongs to.
-        let mut missing: BTreeMap<Node, Missing> = BTreeMap::new();
+        let mut missing: HashMap<Node, Missing> = HashMap::default();
         let mut waiting: Vec<(Node, Option<Node>)> = nodes.iter().map(|&n| (n, None)).collect();
         while let Some((node, user)) = waiting.pop() {
             if self.is_known(node) {
@@ -511,10 +516,11 @@ impl<'a> Writer<'a> {
         }
         // Loads wait for nothing, and come with whoever is first to use them.
         let is_load = |writer: &Self, node: Node| matches!(writer.op(node), Op::Load(_));
-        let mut loads: HashMap<Node, Vec<Node>> = HashMap::new();
+        let mut loads: HashMap<Node, Vec<Node>> = HashMap::default();
         let mut queue = Queue::default();
-        let first: Vec<Node> =
+        let mut first: Vec<Node> =
             missing.iter().filter(|(_, m)| m.waits_for == 0).map(|(&n, _)| n).collect();
+        first.sort_unstable();
         for node in first {
             if !is_load(self, node) {
                 queue.push(node, 0);
@@ -539,7 +545,7 @@ impl<'a> Writer<'a> {
                 }
             }
             let Some(entry) = missing.remove(&node) else { continue };
-            let latency = self.latency(node, &entry.wanted);
+            let latency = self.latency(node);
             match self.block_of(node).map(|b| (b.mask, b.holds)) {
                 Some(question) => {
                     let mut members = entry.wanted;
@@ -573,35 +579,13 @@ impl<'a> Writer<'a> {
 
     /// What a choice that is made in a block needs from outside.
     fn outside(&self, node: Node) -> Option<&[Node]> {
-        let block = self.block_of(node)?;
-        let at = block.members.iter().position(|&member| member == node)?;
-        block.outside.get(at).map(|outside| &outside[..])
+        self.block_of(node)?.outside_of(node)
     }
 
     /// What the numbers of a statement or block take once what they need is there.
-    fn latency(&self, node: Node, wanted: &[Node]) -> u32 {
-        if self.block_of(node).is_none() {
-            return latency(self.op(node), self.pace);
-        }
-        let mut known: HashMap<Node, u32> = HashMap::new();
-        for outside in wanted.iter().filter_map(|&node| self.outside(node)) {
-            known.extend(outside.iter().map(|&node| (node, 0)));
-        }
-        wanted.iter().map(|&node| self.way_inside(node, &mut known)).max().unwrap_or(0)
-    }
-
-    fn way_inside(&self, node: Node, known: &mut HashMap<Node, u32>) -> u32 {
-        if let Some(&way) = known.get(&node) {
-            return way;
-        }
-        if self.is_known(node) {
-            return 0;
-        }
-        let op = self.op(node);
-        let before = op.sources().map(|source| self.way_inside(source, known)).max().unwrap_or(0);
-        let way = before + latency(op, self.pace);
-        known.insert(node, way);
-        way
+    fn latency(&self, node: Node) -> u32 {
+        let block = self.blocks.index_of(node).filter(|_| self.in_step);
+        block.map_or_else(|| latency(self.op(node), self.pace), |block| self.ways_through[block])
     }
 
     fn name_in_scope(&mut self, node: Node) {

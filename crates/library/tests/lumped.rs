@@ -199,7 +199,7 @@ impl Alone {
                     T::of(self.state.viscosity.first().copied().unwrap_or(0.0));
                     bonds
                 ],
-                time: point.time,
+                time: point.time.into(),
             },
         );
         w

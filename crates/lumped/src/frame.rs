@@ -165,6 +165,7 @@ pub fn evaluate<T: Evaluate>(values: &mut [T], block: &Block, law: &dyn Lumped, 
     let (state, rest) = rest.split_at_mut(states);
     let (rate, rest) = rest.split_at_mut(states);
     let (memory, viscosity) = rest.split_at_mut(block.memory as usize);
+    let time = time.into();
     let mut law_view =
         Law { effort, flow, displacement, state, rate, memory, input, output, viscosity, time };
     T::evaluate(law, &mut law_view);

@@ -9,7 +9,7 @@ use super::uses::Uses;
 use crate::script::{Script, Statement, tail};
 use fluxline_core::program::Program;
 use fluxline_core::trace::{Node, Op};
-use std::collections::HashMap;
+use rustc_hash::FxHashMap as HashMap;
 
 /// The statements of a step, with stores where they can be first; but for those that are `last`.
 pub fn stores(
@@ -23,7 +23,7 @@ pub fn stores(
     let uses = Uses::new(program, step, by_jump);
     let outside = outside_of_questions(&step[..tail]);
     // From which statement on a node is there for all that follow.
-    let mut known: HashMap<Node, usize> = HashMap::new();
+    let mut known: HashMap<Node, usize> = HashMap::default();
     for (position, statement) in step[..tail].iter().enumerate() {
         match *statement {
             Statement::Define { node, .. } if outside[position] == position => {
@@ -45,7 +45,7 @@ pub fn stores(
         })
         .collect();
     // Stores that follow each statement.
-    let mut after: HashMap<usize, Vec<Statement>> = HashMap::new();
+    let mut after: HashMap<usize, Vec<Statement>> = HashMap::default();
     let mut rest = Vec::new();
     for statement in &step[tail..] {
         let early = match *statement {

@@ -15,7 +15,7 @@ use crate::script::{Question, Script, Statement, tail};
 use fluxline_core::program::{Array, Event, Moment, Program};
 use fluxline_core::trace::{Function, Node, Op};
 use iced_x86::{Code, Register};
-use std::collections::HashMap;
+use rustc_hash::FxHashMap as HashMap;
 use std::mem::offset_of;
 
 /// How time goes on.
@@ -566,14 +566,14 @@ impl Generator<'_> {
     /// Stores numbers of the state, of which some may be what others were.
     fn store_all(&mut self, stores: &[(u32, Node)]) {
         // Who still reads a number of the state where it lies.
-        let mut readers: HashMap<u32, usize> = HashMap::new();
+        let mut readers: HashMap<u32, usize> = HashMap::default();
         let reads = |generator: &Self, node: Node| match generator.op(node) {
             Op::Load(slot) if generator.places.register(node).is_none() => {
                 (!generator.is_shared(slot)).then_some(slot)
             }
             _ => None,
         };
-        let mut of_slot: HashMap<u32, usize> = HashMap::new();
+        let mut of_slot: HashMap<u32, usize> = HashMap::default();
         for (index, &(slot, node)) in stores.iter().enumerate() {
             of_slot.insert(slot, index);
             if let Some(read) = reads(self, node) {

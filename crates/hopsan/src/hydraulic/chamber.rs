@@ -231,7 +231,7 @@ pub fn equivalent_mass<T: Num>(io: &mut Step<'_, T>, port: usize) -> T {
     let mass = io.dry(port);
     let missing = mass.le(T::zero());
     if missing.any() {
-        let too_long = missing & T::of(io.time).gt(T::of(1.5 * io.dt));
+        let too_long = missing & T::of(io.time()).gt(T::of(1.5 * io.dt));
         if too_long.any() {
             io.request_stop(too_long);
         }

@@ -30,7 +30,7 @@ fn check_length(parameter: &'static str, steps: f64, step: f64) -> Result<(), Re
 /// Waves on their way to the two ends: exchanges those of this step for those of `cells` steps ago.
 #[inline(always)]
 fn exchange<T: Num>(io: &mut Step<'_, T>, cells: usize, waves: [T; 2]) -> [T; 2] {
-    let place = 2 * (io.tick as usize % cells);
+    let place = 2 * (io.tick() as usize % cells);
     let slot = &mut io.history()[place..place + 2];
     let old = [slot[0], slot[1]];
     slot.copy_from_slice(&waves);
@@ -305,12 +305,12 @@ impl Physics for Hose {
             near[port] = filtered - k.share * laminar + excess;
         }
         // The wave of this step is written before one is read: a hose of one step reads it at once.
-        let place = 2 * (io.tick as usize % k.cells);
+        let place = 2 * (io.tick() as usize % k.cells);
         for port in [Self::P1, Self::P2] {
             let wave = io.wave(port) + k.impedance * flows[port] * 2.0;
             io.history()[place + port] = wave;
         }
-        let oldest = 2 * ((io.tick as usize + 1) % k.cells);
+        let oldest = 2 * ((io.tick() as usize + 1) % k.cells);
         let damping = (-(resistances[0] + resistances[1]) * 0.25 / k.impedance).exp();
         let arrived = [Self::P1, Self::P2].map(|port| {
             let memory = Self::ENDS[port];

@@ -303,7 +303,7 @@ impl Physics for TimeDelay {
 
     #[inline(always)]
     fn step<T: Num>(k: &TimeDelayConstants<T>, io: &mut Step<'_, T>) {
-        let place = io.tick as usize % k.steps;
+        let place = io.tick() as usize % k.steps;
         let oldest = io.history_at(place);
         io.history()[place] = io.input(Self::INPUT);
         io.set_output(Self::OUT, oldest);
@@ -396,7 +396,7 @@ impl Physics for VariableTimeDelay {
     #[inline(always)]
     fn step<T: Num>(k: &VariableTimeDelayConstants<T>, io: &mut Step<'_, T>) {
         // The oldest value moves on with every step, whatever the length.
-        let oldest = io.tick as usize % k.most;
+        let oldest = io.tick() as usize % k.most;
         let input = io.input(Self::INPUT);
         let wanted = (io.input(Self::DELAY).max(T::zero()) / io.dt + 0.5).floor();
         let most = T::of((k.most - 1) as f64);
@@ -457,14 +457,14 @@ impl Physics for SampleAndHold {
 
     fn start<T: Num>(_: &NoConstants<T>, io: &mut Step<'_, T>) {
         io.set_output(Self::OUT, io.input(Self::INPUT));
-        io.set_memory(Self::NEXT, T::of(io.time));
+        io.set_memory(Self::NEXT, T::of(io.time()));
         io.set_memory(Self::PERIOD, io.input(Self::FREQUENCY).recip());
     }
 
     #[inline(always)]
     fn step<T: Num>(_: &NoConstants<T>, io: &mut Step<'_, T>) {
         let next = io.memory(Self::NEXT);
-        let due = T::of(io.time).ge(next);
+        let due = T::of(io.time()).ge(next);
         io.set_output(Self::OUT, T::select(due, io.input(Self::INPUT), io.output(Self::OUT)));
         io.set_memory(Self::NEXT, T::select(due, next + io.memory(Self::PERIOD), next));
     }

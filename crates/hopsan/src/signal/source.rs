@@ -358,7 +358,7 @@ impl StepSource {
     #[inline(always)]
     fn value<T: Num>(io: &Step<'_, T>) -> T {
         let base = io.input(Self::BASE);
-        let before = T::of(io.time).lt(io.input(Self::TIME));
+        let before = T::of(io.time()).lt(io.input(Self::TIME));
         T::select(before, base, base + io.input(Self::AMPLITUDE))
     }
 }
@@ -375,8 +375,8 @@ impl Ramp {
     fn value<T: Num>(io: &Step<'_, T>) -> T {
         let (begin, end) = (io.input(Self::BEGIN), io.input(Self::END));
         let (base, height) = (io.input(Self::BASE), io.input(Self::AMPLITUDE));
-        let between = (T::of(io.time) - begin) / (end - begin) * height + base;
-        passage(io.time, (begin, end), (base, height), between)
+        let between = (T::of(io.time()) - begin) / (end - begin) * height + base;
+        passage(io.time(), (begin, end), (base, height), between)
     }
 }
 
@@ -385,16 +385,16 @@ impl SoftStep {
     fn value<T: Num>(io: &Step<'_, T>) -> T {
         let (begin, end) = (io.input(Self::BEGIN), io.input(Self::END));
         let (base, height) = (io.input(Self::BASE), io.input(Self::AMPLITUDE));
-        let angle = (T::of(io.time) - begin) * (T::of(PI) / (end - begin)) - FRAC_PI_2;
+        let angle = (T::of(io.time()) - begin) * (T::of(PI) / (end - begin)) - FRAC_PI_2;
         let between = base + height * 0.5 * angle.sin() + height * 0.5;
-        passage(io.time, (begin, end), (base, height), between)
+        passage(io.time(), (begin, end), (base, height), between)
     }
 }
 
 impl Pulse {
     #[inline(always)]
     fn value<T: Num>(io: &Step<'_, T>) -> T {
-        let t = T::of(io.time) + 0.5 * io.dt;
+        let t = T::of(io.time()) + 0.5 * io.dt;
         let base = io.input(Self::BASE);
         let during = t.ge(io.input(Self::BEGIN)) & t.lt(io.input(Self::END));
         T::select(during, base + io.input(Self::AMPLITUDE), base)
@@ -404,7 +404,7 @@ impl Pulse {
 impl SineWave {
     #[inline(always)]
     fn value<T: Num>(io: &Step<'_, T>) -> T {
-        let (t, begin) = (T::of(io.time), io.input(Self::BEGIN));
+        let (t, begin) = (T::of(io.time()), io.input(Self::BEGIN));
         let angle = (t - begin - io.input(Self::LAG)) * 2.0 * PI * io.input(Self::FREQUENCY);
         T::select(t.lt(begin), T::zero(), io.input(Self::AMPLITUDE) * angle.sin())
     }
@@ -413,7 +413,7 @@ impl SineWave {
 impl SquareWave {
     #[inline(always)]
     fn value<T: Num>(io: &Step<'_, T>) -> T {
-        let (t, begin) = (T::of(io.time), io.input(Self::BEGIN));
+        let (t, begin) = (T::of(io.time()), io.input(Self::BEGIN));
         let (base, height) = (io.input(Self::BASE), io.input(Self::AMPLITUDE));
         // The sign of the sine decides at the half periods, as rounded as it is there.
         let angle = (t - begin) * 2.0 * PI * io.input(Self::FREQUENCY);
@@ -435,7 +435,7 @@ impl SquareWave {
 impl PulseWave {
     #[inline(always)]
     fn value<T: Num>(io: &Step<'_, T>) -> T {
-        let t = T::of(io.time) - io.input(Self::BEGIN) + 0.5 * io.dt;
+        let t = T::of(io.time()) - io.input(Self::BEGIN) + 0.5 * io.dt;
         let (base, period) = (io.input(Self::BASE), io.input(Self::PERIOD));
         let high = (t - (t / period).floor() * period).lt(io.input(Self::DUTY) * period);
         T::select(t.gt(T::zero()) & high, base + io.input(Self::AMPLITUDE), base)
@@ -452,7 +452,7 @@ impl Physics for Staircase {
     #[inline(always)]
     fn step<T: Num>(_: &NoConstants<T>, io: &mut Step<'_, T>) {
         let width = io.input(Self::WIDTH);
-        let t = T::of(io.time) - io.input(Self::BEGIN) + T::of(io.dt).min(width) * 0.5;
+        let t = T::of(io.time()) - io.input(Self::BEGIN) + T::of(io.dt).min(width) * 0.5;
         let stairs = (t.max(T::zero()) / width).floor();
         let value = io.input(Self::HEIGHT) * stairs;
         io.set_output(Self::OUT, value);
@@ -462,7 +462,7 @@ impl Physics for Staircase {
 impl StepExponentialDelay {
     #[inline(always)]
     fn value<T: Num>(io: &Step<'_, T>) -> T {
-        let (t, begin) = (T::of(io.time), io.input(Self::TIME));
+        let (t, begin) = (T::of(io.time()), io.input(Self::TIME));
         let base = io.input(Self::BASE);
         if t.lt(begin).all() {
             return base;
@@ -557,10 +557,7 @@ mod tests {
         let mut time = 0.0;
         for n in 1..=11 {
             time += 0.1;
-            bench.with(|io| {
-                io.time = time;
-                StepSource::step(&NoConstants::new(), io);
-            });
+            bench.at(time, |io| StepSource::step(&NoConstants::new(), io));
             assert_eq!(bench.output(0), if n < 11 { 0.0 } else { 1.0 });
         }
     }

@@ -29,12 +29,12 @@ macro_rules! memoryless {
             #[fluxline_core::wide]
             fn law<T: Num>(k: &$constants<T>, law: &mut fluxline_core::component::Law<'_, T>) {
                 let input = &law.input;
-                law.output[Self::OUT] = Self::value(k, law.time, |i| input[i]);
+                law.output[Self::OUT] = Self::value(k, law.time(), |i| input[i]);
             }
             #[fluxline_core::wide]
             #[inline(always)]
             fn step<T: Num>(k: &$constants<T>, io: &mut fluxline_core::component::Step<'_, T>) {
-                let value = Self::value(k, io.time, |i| io.input(i));
+                let value = Self::value(k, io.time(), |i| io.input(i));
                 io.set_output(Self::OUT, value);
             }
             $($($events)*)?
@@ -73,13 +73,13 @@ macro_rules! sequential {
             #[fluxline_core::wide]
             fn law<T: Num>(k: &$constants<T>, law: &mut fluxline_core::component::Law<'_, T>) {
                 let memory: [T; $n] = std::array::from_fn(|i| law.memory[i]);
-                let now = $crate::signal::block::Now { time: law.time, dt: 0.0 };
+                let now = $crate::signal::block::Now { time: law.time(), dt: 0.0 };
                 let input = &law.input;
                 law.output[Self::OUT] = Self::advance(k, now, |i| input[i], memory).0;
             }
             #[fluxline_core::wide]
             fn start<T: Num>(k: &$constants<T>, io: &mut fluxline_core::component::Step<'_, T>) {
-                let now = $crate::signal::block::Now { time: io.time, dt: 0.0 };
+                let now = $crate::signal::block::Now { time: io.time(), dt: 0.0 };
                 let memory: [T; $n] = Self::begin(k, now, |i| io.input(i));
                 for (i, value) in memory.into_iter().enumerate() {
                     io.set_memory(i, value);
@@ -89,7 +89,7 @@ macro_rules! sequential {
             #[inline(always)]
             fn step<T: Num>(k: &$constants<T>, io: &mut fluxline_core::component::Step<'_, T>) {
                 let memory: [T; $n] = std::array::from_fn(|i| io.memory(i));
-                let now = $crate::signal::block::Now { time: io.time, dt: io.dt };
+                let now = $crate::signal::block::Now { time: io.time(), dt: io.dt };
                 let (out, memory) = Self::advance(k, now, |i| io.input(i), memory);
                 for (i, value) in memory.into_iter().enumerate() {
                     io.set_memory(i, value);

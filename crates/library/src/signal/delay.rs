@@ -95,7 +95,7 @@ impl Physics for Delay {
     fn start<T: Num>(k: &DelayConstants<T>, io: &mut Step<'_, T>) {
         let input = io.input(Self::INPUT);
         let first = if k.start_is_given { k.start } else { input };
-        let place = io.tick as usize % (k.whole + 2);
+        let place = io.tick() as usize % (k.whole + 2);
         io.history().fill(first);
         io.history()[place] = input;
         io.set_memory(Self::HELD, first);
@@ -104,7 +104,7 @@ impl Physics for Delay {
     #[inline(always)]
     fn step<T: Num>(k: &DelayConstants<T>, io: &mut Step<'_, T>) {
         let length = k.whole + 2;
-        let now = io.tick as usize % length;
+        let now = io.tick() as usize % length;
         let input = io.input(Self::INPUT);
         io.history()[now] = input;
         // `length` steps back is now, so `whole` back is two ahead and one more back is one ahead.

@@ -581,7 +581,7 @@ fn law_of<M: Physics>(bench: &Bench<M>, flow: &[f64], x: f64, state: &[f64]) -> 
             input: &[],
             output: &mut output,
             viscosity: &[30e-6; 3][..ports],
-            time: 0.0,
+            time: 0.0.into(),
         },
     );
     assert_eq!(output[0], x);

@@ -418,7 +418,7 @@ impl<T: Num> Pipe<T> {
         let pressure = io.state(PRESSURE) + inflow * self.step_per_capacitance;
         io.set_state(PRESSURE, pressure);
 
-        let (steps, tick) = (self.steps_that_fit(io), io.tick as usize);
+        let (steps, tick) = (self.steps_that_fit(io), io.tick() as usize);
         let place = tick % steps;
         let before = if place == 0 { steps - 1 } else { place - 1 };
         let (written, arriving) =
