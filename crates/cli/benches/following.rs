@@ -1,5 +1,5 @@
-//! How soon a circuit has code of its own: following its step, putting statements in order, writing
-//! instructions; the least of several repeats, in milliseconds, and from how many steps on that pays.
+//! How soon a circuit has code of its own: following its step and putting statements in order, and
+//! writing instructions; the first time, as in a run, and the least of several repeats, in milliseconds.
 //!
 //! `cargo bench -p fluxline --bench following [-- FILE …]`
 
@@ -8,12 +8,18 @@ use fluxline_fused::run::Source;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-fn least(repeats: u32, mut work: impl FnMut() -> f64) -> f64 {
-    (0..repeats).map(|_| work()).fold(f64::INFINITY, f64::min)
+const REPEATS: usize = 15;
+
+/// What work takes, ms.
+fn timed<R>(work: impl FnOnce() -> R) -> (R, f64) {
+    let begin = Instant::now();
+    let result = work();
+    (result, begin.elapsed().as_secs_f64() * 1e3)
 }
 
 fn main() {
-    let mut files: Vec<PathBuf> = std::env::args().skip(1).filter(|a| a != "--bench").map(PathBuf::from).collect();
+    let given = std::env::args().skip(1).filter(|argument| argument != "--bench");
+    let mut files: Vec<PathBuf> = given.map(PathBuf::from).collect();
     if files.is_empty() {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples");
         files = std::fs::read_dir(folder)
@@ -23,34 +29,33 @@ fn main() {
             .collect();
         files.sort();
     }
-    println!("{:34} {:>10} {:>8} {:>8}", "", "components", "follow", "write");
-    let repeats = std::env::var("REPEATS").ok().and_then(|r| r.parse().ok()).unwrap_or(15);
+    println!("{:34} {:>10} {:>18} {:>18}", "", "components", "follow, first", "write, first");
+    let registry = fluxline::registry();
     for file in files {
         let name = file.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-        let session = match Session::open(&file, &[]) {
-            Ok(session) => session,
-            Err(_) => {
-                println!("{name:34} does not load");
-                continue;
-            }
+        let Ok(session) = Session::open(&file, &[]) else {
+            println!("{name:34} does not load");
+            continue;
         };
         let plan = session.plan();
-        let follow = || Source::of(plan, session.registry(), &plan.initial, &[], true);
-        let followed = least(repeats, || {
-            let begin = Instant::now();
-            let source = follow();
-            let took = begin.elapsed().as_secs_f64();
-            drop(source);
-            took
-        });
-        let written = least(repeats.min(5), || {
-            let Ok(source) = follow() else { return f64::NAN };
-            let begin = Instant::now();
-            let code = source.assemble(plan);
-            let took = begin.elapsed().as_secs_f64();
+        let mut times = Vec::new();
+        for _ in 0..REPEATS {
+            let (source, follow) = timed(|| Source::of(plan, &registry, &plan.initial, &[], true));
+            let Ok(source) = source else { break };
+            let (code, write) = timed(|| source.assemble(plan));
+            times.push([follow, write]);
             drop(code);
-            took
-        });
-        println!("{name:34} {:>10} {:>8.3} {:>8.3}", plan.component_count(), 1e3 * followed, 1e3 * written);
+        }
+        let Some([follow, write]) = times.first() else {
+            println!("{name:34} is not followed");
+            continue;
+        };
+        let least = |i: usize| times.iter().map(|t| t[i]).fold(f64::INFINITY, f64::min);
+        let count = plan.component_count();
+        println!(
+            "{name:34} {count:>10} {:>9.3} {follow:>8.3} {:>9.3} {write:>8.3}",
+            least(0),
+            least(1)
+        );
     }
 }

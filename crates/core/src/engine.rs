@@ -11,7 +11,7 @@ use crate::number::{Mask, Num};
 use crate::plan::Plan;
 use crate::settings::Convention;
 use crate::state::{Bond, State};
-use crate::step::Part;
+use crate::step::{Bound, Part};
 use crate::variables::Slot;
 
 /// A meeting of ports that is more than one Q-port with one C-port.
@@ -202,14 +202,24 @@ impl RateGroup {
     }
 
     #[inline(always)]
-    fn flows(&self, state: &mut State<f64>, clock: &Clock, stepper: &mut impl Stepper) {
+    fn gather(&self, state: &mut State<f64>, clock: &Clock) {
         for junction in &self.junctions {
             junction.gather(&mut state.bonds, clock.dt);
         }
-        stepper.step([self.q.all()], state, clock);
+    }
+
+    #[inline(always)]
+    fn scatter(&self, state: &mut State<f64>) {
         for junction in &self.junctions {
             junction.scatter(&mut state.bonds);
         }
+    }
+
+    #[inline(always)]
+    fn flows(&self, state: &mut State<f64>, clock: &Clock, stepper: &mut impl Stepper) {
+        self.gather(state, clock);
+        stepper.step([self.q.all()], state, clock);
+        self.scatter(state);
     }
 }
 
@@ -310,6 +320,40 @@ impl<F: FnMut(&dyn Group<f64>, &mut State<f64>, &Clock)> Stepper for EachGroup<F
 pub fn step(plan: &Plan, state: &mut State<f64>, tally: &mut Tally, frozen: bool) {
     let times = plan.times(state);
     step_between(plan, state, tally, times, frozen, &mut AllAtOnce);
+}
+
+/// So many main steps. What is looked for in a step, and rarely there, is looked for once.
+pub fn steps(plan: &Plan, state: &mut State<f64>, tally: &mut Tally, count: u64) {
+    let general = |state: &mut State<f64>, tally: &mut Tally| {
+        for _ in 0..count {
+            step(plan, state, tally, false);
+        }
+    };
+    let ([main], None) = (&plan.rates[..], &plan.thermal) else { return general(state, tally) };
+    let parts = [main.s.all(), main.c.all(), main.q.all()];
+    let Some(mut bound) = Bound::new(parts, state) else { return general(state, tally) };
+    let publishes = !main.published.is_empty() || !main.probes.is_empty();
+    let (meets, watches) = (!main.junctions.is_empty(), tally.adds_up());
+    for _ in 0..count {
+        let (begin, end) = plan.times(bound.state());
+        let When { clock, .. } = When::of(plan, bound.state(), (begin, end), false);
+        if publishes {
+            bound.with(|state| main.publish(state));
+        }
+        bound.step(0, &clock);
+        bound.step(1, &clock);
+        if meets {
+            bound.with(|state| main.gather(state, &clock));
+        }
+        bound.step(2, &clock);
+        if meets {
+            bound.with(|state| main.scatter(state));
+        }
+        if watches {
+            bound.with(|state| tally.after(plan, 0, state, plan.step));
+        }
+        bound.arrive(end);
+    }
 }
 
 /// The first third of a main step of a part: signals and waves.

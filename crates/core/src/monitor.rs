@@ -89,6 +89,11 @@ impl Tally {
         tally
     }
 
+    /// Whether there is anything to do after a step.
+    pub(crate) fn adds_up(&self) -> bool {
+        self.enabled && self.watches
+    }
+
     /// The step changes: the last flows stand for half the old and half the new step.
     pub(crate) fn change_step(&mut self, plan: &Plan, state: &State<f64>, old: f64, new: f64) {
         for (rate, boundary) in plan.watch.boundary.iter().enumerate() {
@@ -102,7 +107,7 @@ impl Tally {
     /// After the flows of a (sub-)step of a rate are known.
     #[inline(always)]
     pub(crate) fn after(&mut self, plan: &Plan, rate: usize, state: &State<f64>, dt: f64) {
-        if self.enabled && self.watches {
+        if self.adds_up() {
             self.add_up(plan, rate, state, dt);
         }
     }

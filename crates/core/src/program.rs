@@ -385,15 +385,13 @@ pub fn program_from(
         walk.main_step();
         let program = walk.finish()?;
         let known: Vec<u32> = (0..count).filter(|&slot| is_known(slot)).collect();
-        let stays = |slot: u32| {
-            program.ops[program.finals[slot as usize] as usize] == Op::Load(slot)
-        };
+        let stays =
+            |slot: u32| program.ops[program.finals[slot as usize] as usize] == Op::Load(slot);
         let changed: Vec<u32> = known.iter().copied().filter(|&slot| !stays(slot)).collect();
         if changed.is_empty() {
             let bits = |slot: u32| get(start, layout, slot).to_bits();
             return Ok((program, known.iter().map(|&slot| (slot, bits(slot))).collect()));
         }
-        if std::env::var_os("ROUNDS").is_some() { eprintln!("round: {} of {} wrong", changed.len(), known.len()); }
         changed.iter().for_each(|&slot| trial.note(slot));
     }
     Ok((program(plan, registry, start, wanted, differs)?, Vec::new()))

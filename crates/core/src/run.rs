@@ -157,9 +157,7 @@ impl Stepper for ByEngine {
     fn begin(&mut self, _: &Plan, _: &State<f64>, _: &Tally) {}
     #[inline(always)]
     fn advance(&mut self, plan: &Plan, state: &mut State<f64>, tally: &mut Tally, steps: u64) {
-        for _ in 0..steps {
-            engine::step(plan, state, tally, false);
-        }
+        engine::steps(plan, state, tally, steps);
     }
     fn end(&mut self, _: &Plan, _: &mut Tally) {}
 }

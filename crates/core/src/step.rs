@@ -10,7 +10,7 @@
 //! 2. A [`Step`] is made only from a record whose shape fits the component type (as many ports,
 //!    inputs, outputs and states as it declares) and after the reach was found to lie within the
 //!    state: by [`view`] for one component, by [`Kernel::run`] for a group, by [`Part::step`] for
-//!    the groups of a phase.
+//!    the groups of a phase, by [`Bound::new`] for those of many steps.
 //! 3. A [`Step`] borrows the state mutably for as long as it lives, so that the arrays keep their
 //!    place and size and nobody else looks at them. It hands out references one at a time, each
 //!    bound to a borrow of the [`Step`] itself.
@@ -656,6 +656,53 @@ impl<'p, T: Num> Part<'p, T> {
                 gates => run_open(self.calls, gates, state, clock),
             }
         }
+    }
+}
+
+/// Parts that are stepped again and again with one state: how far they look is checked once.
+pub(crate) struct Bound<'s, 'p, T: Num, const N: usize> {
+    state: &'s mut State<T>,
+    calls: [&'p [Call<T>]; N],
+    reach: Reach,
+}
+
+impl<'s, 'p, T: Num, const N: usize> Bound<'s, 'p, T, N> {
+    /// None where something is gated.
+    ///
+    /// # Panics
+    ///
+    /// When the state is that of another plan.
+    pub(crate) fn new(parts: [Part<'p, T>; N], state: &'s mut State<T>) -> Option<Self> {
+        let reach = parts.iter().fold(Reach::default(), |reach, part| reach.and(part.reach));
+        assert!(reach.is_within(state), "a state of another plan");
+        let is_gated = parts.iter().any(|part| !part.gates.is_empty());
+        (!is_gated).then(|| Self { state, calls: parts.map(|part| part.calls), reach })
+    }
+    /// Steps a part.
+    #[inline(always)]
+    pub(crate) fn step(&mut self, part: usize, clock: &Clock) {
+        for call in self.calls[part] {
+            // SAFETY: as `Part::step`; the reach was found to lie within this state by `new` and after
+            // each work that was done `with` it.
+            unsafe { (call.run)(call.constants, call.records, call.count, self.state, clock) }
+        }
+    }
+    /// The state.
+    #[inline(always)]
+    pub(crate) fn state(&self) -> &State<T> {
+        self.state
+    }
+    /// Does work on the state between steps.
+    #[inline(always)]
+    pub(crate) fn with(&mut self, work: impl FnOnce(&mut State<T>)) {
+        work(self.state);
+        assert!(self.reach.is_within(self.state), "a state of another plan");
+    }
+    /// A main step is done.
+    #[inline(always)]
+    pub(crate) fn arrive(&mut self, time: f64) {
+        self.state.step += 1;
+        self.state.time = time;
     }
 }
 

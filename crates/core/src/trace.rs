@@ -19,6 +19,7 @@ use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::collections::hash_map::Entry;
 use std::ops::{Add, AddAssign, BitAnd, BitOr, Div, Mul, Neg, Not, Sub, SubAssign};
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 /// Decisions on one path: who takes more iterates, and is not followed.
 const MOST_DECISIONS: usize = 40;
@@ -282,9 +283,10 @@ impl Tape {
         let next = self.ops.len() as Node;
         match self.known.entry(op.key()) {
             Entry::Occupied(known) => *known.get(),
+            // Whatever comes is not used.
+            Entry::Vacant(_) if self.refusal.is_some() => 0,
             Entry::Vacant(_) if self.ops.len() >= self.most => {
-                // Whatever comes is not used.
-                self.refusal.get_or_insert("its step is too long");
+                self.refusal = Some("its step is too long");
                 0
             }
             Entry::Vacant(place) => {
@@ -732,12 +734,23 @@ impl Trace {
     }
 }
 
+/// A computation that cannot be followed is left, up to [`follow_at`], as soon as it asks something:
+/// who iterates would go on for long.
+fn answer(mask: Node, is_any: bool) -> bool {
+    let (answer, is_refused) = with(|tape| (tape.decide(mask, is_any), tape.refusal.is_some()));
+    if is_refused && cfg!(panic = "unwind") {
+        // Without the message of a panic: it is none.
+        resume_unwind(Box::new(()));
+    }
+    answer
+}
+
 impl Mask for TraceMask {
     fn any(self) -> bool {
-        with(|tape| tape.decide(self.0, true))
+        answer(self.0, true)
     }
     fn all(self) -> bool {
-        with(|tape| tape.decide(self.0, false))
+        answer(self.0, false)
     }
     fn bits(self) -> u64 {
         with(|tape| tape.asked.push(self.0));
@@ -1097,18 +1110,19 @@ fn follow_at<R>(
         tape.is_cautious = is_cautious;
         tape.time = (probe.time.to_bits(), which, start);
     });
-    let result = compute(probe);
-    with(|tape| {
+    // What it leaves half done is written anew before the next time.
+    let result = catch_unwind(AssertUnwindSafe(|| compute(probe)));
+    let (refusal, path, asked) = with(|tape| {
         tape.facts.clear();
         tape.time.0 = f64::NAN.to_bits();
-        match tape.refusal.take() {
-            Some(why) => Err(why),
-            None => {
-                let asked = std::mem::take(&mut tape.asked);
-                Ok((std::mem::take(&mut tape.path), Followed { result, asked }))
-            }
-        }
-    })
+        let (path, asked) = (&mut tape.path, &mut tape.asked);
+        (tape.refusal.take(), std::mem::take(path), std::mem::take(asked))
+    });
+    match (refusal, result) {
+        (Some(why), _) => Err(why),
+        (None, Ok(result)) => Ok((path, Followed { result, asked })),
+        (None, Err(panic)) => resume_unwind(panic),
+    }
 }
 
 /// Computes along a path that becomes part of a tree: at any time and in any step it must be the same.
@@ -1138,6 +1152,8 @@ const CHEAP: u32 = 10;
 
 /// Both sides may take so much more than one, in simple operations: more than this iterates.
 const MOST_OF_BOTH: u32 = 800;
+/// And so many new nodes, dead ones and constants among them.
+const MOST_NODES_OF_BOTH: usize = 3000;
 
 /// What a path costs beyond nodes that were there before `begin`: what is computed whatever a mask is,
 /// and all of it.
@@ -1176,9 +1192,18 @@ fn spare_cheap_decisions<R: Results>(
         let Decision { mask, is_any, answer } = path.0[at];
         judged.insert((mask, is_any));
         let mut script: Vec<bool> = path.0[..at].iter().map(|d| d.answer).collect();
-        with(|tape| tape.cheap.insert((mask, is_any)));
+        // What iterates would go on computing both sides of every iteration.
+        let most = with(|tape| {
+            tape.cheap.insert((mask, is_any));
+            let most = tape.most;
+            tape.most = most.min(tape.ops.len() + MOST_NODES_OF_BOTH);
+            most
+        });
         let both = follow(&script, time, false, compute);
-        with(|tape| tape.cheap.remove(&(mask, is_any)));
+        with(|tape| {
+            tape.cheap.remove(&(mask, is_any));
+            tape.most = most;
+        });
         let Ok(both) = both else { continue };
         // Where no lane asks for more: that may be the path that is expected.
         let (least, least_of_all) = match answer == is_any {

@@ -117,7 +117,10 @@ impl Blocks {
             while let Some((&first, others)) = rest.split_first() {
                 let mut members = vec![first];
                 let mut count = 0;
-                while others.get(count).is_some_and(|&other| all.can_join(ops, &members, other, met)) {
+                while others
+                    .get(count)
+                    .is_some_and(|&other| all.can_join(ops, &members, other, met))
+                {
                     members.push(others[count]);
                     count += 1;
                 }
@@ -195,17 +198,18 @@ impl Ways<'_> {
             return 0;
         }
         let inner = self.blocks.index_of(node).filter(|&inner| inner != block);
-        let way = match inner.and_then(|inner| self.blocks.of(node)?.outside_of(node).zip(Some(inner))) {
-            Some((outside, inner)) => {
-                let before = outside.iter().map(|&n| self.to(n, block, known)).max();
-                before.unwrap_or(0) + self.through(inner)
-            }
-            None => {
-                let op = self.ops[node as usize];
-                let before = op.sources().map(|n| self.to(n, block, known)).max();
-                before.unwrap_or(0) + (self.latency)(op)
-            }
-        };
+        let way =
+            match inner.and_then(|inner| self.blocks.of(node)?.outside_of(node).zip(Some(inner))) {
+                Some((outside, inner)) => {
+                    let before = outside.iter().map(|&n| self.to(n, block, known)).max();
+                    before.unwrap_or(0) + self.through(inner)
+                }
+                None => {
+                    let op = self.ops[node as usize];
+                    let before = op.sources().map(|n| self.to(n, block, known)).max();
+                    before.unwrap_or(0) + (self.latency)(op)
+                }
+            };
         known.insert(node, way);
         way
     }

@@ -40,7 +40,17 @@ impl<'a> Trial<'a> {
         let mut state = start.clone();
         let tally = Tally::new(plan, &mut state, false);
         let changes = vec![false; layout.first(Array::Figures) as usize];
-        Self { plan, start, layout, state, tally, changes, changing: Vec::new(), seen: 0, chance: 1 }
+        Self {
+            plan,
+            start,
+            layout,
+            state,
+            tally,
+            changes,
+            changing: Vec::new(),
+            seen: 0,
+            chance: 1,
+        }
     }
 
     pub(super) fn changes(&self) -> &[bool] {

@@ -51,6 +51,20 @@ pub fn is_there(lanes: usize) -> bool {
     }
 }
 
+/// Prepares what is needed to write instructions, on another thread: the encoder's tables take half a
+/// millisecond the first time, while the circuit is followed.
+pub(crate) fn get_ready() {
+    #[cfg(target_arch = "x86_64")]
+    {
+        static ONCE: std::sync::Once = std::sync::Once::new();
+        // Where there is no thread to be had, it is done when it is needed.
+        ONCE.call_once(|| {
+            let prepare = || drop(iced_x86::Encoder::new(64));
+            let _ = std::thread::Builder::new().spawn(prepare);
+        });
+    }
+}
+
 #[cfg(target_arch = "x86_64")]
 fn kind(lanes: usize) -> Option<assembler::Kind> {
     // Windows has another way to call functions, by which the engine is called back there.
