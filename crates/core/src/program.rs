@@ -18,6 +18,7 @@ use crate::step::place_in_bonds;
 use crate::trace::{self, Followed, Node, Op, Probe, Trace, Tree, Width};
 use crate::variables::{Entry, Location};
 use std::collections::HashMap;
+use std::ops::Range;
 use unchanging::Trial;
 
 pub mod apart;
@@ -126,11 +127,9 @@ impl Layout {
         let mut slots: Vec<u32> = bonds.iter().flat_map(|&bond| 6 * bond..6 * bond + 6).collect();
         let outputs = entry.declaration.outputs.len() as u32;
         slots.extend((entry.written..entry.written + outputs).map(|i| signals + i));
-        let declared = 2 * entry.declaration.states.len() + entry.declaration.memory.len();
-        let history = entry.block - declared as u32;
-        // A long history stays where it is.
-        let is_long = history > LONGEST_HISTORY;
-        let kept = if is_long { declared as u32 } else { entry.block };
+        let long = long_history(entry);
+        let is_long = long.is_some();
+        let kept = long.map_or(entry.block, |history| history.start - entry.states);
         slots.extend((entry.states..entry.states + kept).map(|i| states + i));
         let read = entry.inputs.iter().map(|&i| signals + i).collect();
         Reach { slots, read, is_long }
@@ -293,8 +292,16 @@ pub struct Program {
     pub parameters: Vec<u32>,
 }
 
+/// Where among the states a component's history is, if it is longer than is followed: it stays where it
+/// is, and only the engine looks at it.
+fn long_history(entry: &Entry) -> Option<Range<u32>> {
+    let declared = 2 * entry.declaration.states.len() + entry.declaration.memory.len();
+    let history = entry.states + declared as u32..entry.states + entry.block;
+    (history.len() > LONGEST_HISTORY).then_some(history)
+}
+
 /// Longest history that is followed number by number.
-const LONGEST_HISTORY: u32 = 256;
+const LONGEST_HISTORY: usize = 256;
 /// Nodes that one unit may take.
 const MOST_IN_UNIT: usize = 20_000;
 /// Numbers of a state that is followed at all.

@@ -1514,6 +1514,18 @@ mod tests {
     }
 
     #[test]
+    fn a_panic_of_who_is_followed_is_not_taken_for_a_refusal() {
+        let [x, _] = inputs();
+        let panics = std::panic::catch_unwind(AssertUnwindSafe(|| {
+            let mut law = |_: Probe| -> Trace { resume_unwind(Box::new("of its own")) };
+            explore((0, 0.0), 5, false, &mut law).is_ok()
+        }));
+        assert_eq!(panics.unwrap_err().downcast_ref(), Some(&"of its own"));
+        // What comes next is followed as if nothing had been.
+        assert!(explore((0, 0.0), 5, false, &mut |_| x * 2.0).is_ok());
+    }
+
+    #[test]
     fn an_iteration_is_followed_as_far_as_allowed() {
         let [x, _] = inputs();
         let longest = Cell::new(0);

@@ -312,6 +312,34 @@ mod tests {
     }
 
     #[test]
+    fn the_way_through_a_block_leads_through_those_within_it() {
+        // Where mask 2 holds: a root, and by mask 3 another root of it; then the product of both.
+        let root = |of: Node| Op::Call(Function::Sqrt, of);
+        let ops = [
+            Op::Load(0),
+            Op::Load(1),
+            Op::Less(0, 1),
+            Op::Less(1, 0),
+            root(0),
+            root(4),
+            Op::Select(3, 5, 1),
+            Op::Mul(4, 6),
+            Op::Select(2, 7, 0),
+        ];
+        let guards = Guards::new(&ops, 0, [8]);
+        let blocks = Blocks::new(&ops, &guards, false, &|_| false);
+        let [outer, inner] = [8, 6].map(|node| blocks.index_of(node).expect("a block"));
+        let latency = |op: Op| match op {
+            Op::Call(..) => 20,
+            Op::Mul(..) => 4,
+            _ => 1,
+        };
+        let ways = blocks.ways_through(&ops, &|_| false, &latency);
+        assert_eq!(ways[inner], 20 + 1);
+        assert_eq!(ways[outer], 20 + (20 + 1) + 4 + 1);
+    }
+
+    #[test]
     fn two_blocks_do_not_wait_for_each_other() {
         // Choices by mask 2 are nodes 5 and 10, by mask 3 nodes 7 and 12: 12 needs 5, and 10 needs 7.
         let dear = |of: Node| Op::Div(of, 1);

@@ -6,9 +6,11 @@ use fluxline_core::engine;
 use fluxline_core::lanes::{Width, Widths, are_alike, extract, pack_states};
 use fluxline_core::monitor::Tally;
 use fluxline_core::plan::Plan;
+use fluxline_core::program::{Leave, Wanted, get, program_from};
 use fluxline_core::recorder::{Recorder, Sampling, Sink, choose};
 use fluxline_core::run::{ByEngine, Stepper, run_by};
 use fluxline_core::state::State;
+use fluxline_core::trace;
 use fluxline_formats::results::{CsvWriter, OutputFile};
 use fluxline_fused::alike::AlikeSource;
 use fluxline_fused::compiler::{self, By};
@@ -169,6 +171,42 @@ fn examples_give_the_bits_of_the_engine() {
     files(&examples, "hmf", &mut paths);
     assert!(paths.len() > 8);
     compare_all(&paths, 30_000);
+}
+
+/// What code takes for constant is tried for a moment only, and proved by following one step: here the
+/// whole run is looked at.
+#[test]
+fn numbers_that_code_takes_for_constant_stay_so_through_the_whole_run() {
+    let (registry, mut paths) = (registry(), Vec::new());
+    let examples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples");
+    files(&examples, "toml", &mut paths);
+    files(&examples, "hmf", &mut paths);
+    if let Some(models) = std::env::var_os("FLUXLINE_MODELS") {
+        files(Path::new(&models), "hmf", &mut paths);
+    }
+    let mut most = 0;
+    for path in &paths {
+        let Some(circuit) = load(path, &registry) else { continue };
+        let Some(plan) = Plan::of(&circuit, &registry).plan else { continue };
+        let wanted =
+            Wanted { watch: false, width: trace::Width::One, leave: Leave::Paths, paths: 4 };
+        let start = &plan.initial;
+        let followed = program_from(&plan, &registry, start, wanted, &|_| false, &|_| true);
+        let Ok((program, known)) = followed else { continue };
+        most = most.max(known.len());
+        let mut state = start.clone();
+        let mut tally = Tally::new(&plan, &mut state, false);
+        let steps = circuit.run.steps(circuit.run.step).min(40_000);
+        while state.step < steps {
+            // Not in time with anything periodic.
+            engine::steps(&plan, &mut state, &mut tally, 97);
+            for &(slot, bits) in &known {
+                let now = get(&state, program.layout, slot).to_bits();
+                assert_eq!(now, bits, "number {slot} of {} in step {}", path.display(), state.step);
+            }
+        }
+    }
+    assert!(most > 60, "{most} numbers at most");
 }
 
 #[test]

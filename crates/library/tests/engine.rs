@@ -2,11 +2,13 @@
 
 use fluxline_core::builder::Builder;
 use fluxline_core::circuit::Registry;
-use fluxline_core::monitor::Verdict;
+use fluxline_core::engine;
+use fluxline_core::monitor::{Tally, Verdict};
 use fluxline_core::plan::Plan;
 use fluxline_core::recorder::{Recorder, Sampling};
 use fluxline_core::run::{Ended, run};
 use fluxline_core::settings::FilterKind;
+use fluxline_core::state::State;
 use fluxline_library::registry;
 
 struct Result {
@@ -103,6 +105,45 @@ fn a_run_is_the_same_whatever_is_recorded() {
     let (a, b) = (end(Sampling::Every(1)), end(Sampling::Even(2)));
     assert_eq!(a.bonds, b.bonds);
     assert_eq!(a.states, b.states);
+}
+
+/// Ports that meet, signals from port variables, and figures of the verdict in every step.
+fn meeting(registry: &Registry) -> Plan {
+    let mut circuit = Builder::new(registry);
+    circuit.add("source", "hydraulic.flow_source", &[]);
+    circuit.add("gain", "signal.gain", &[("gain", "-1e-12")]);
+    circuit.add("left", "hydraulic.volume", &[("volume", "1 l"), ("start_pressure", "90 bar")]);
+    circuit.add("right", "hydraulic.volume", &[("volume", "3 l"), ("start_pressure", "20 bar")]);
+    circuit.add("orifice", "hydraulic.turbulent_orifice", &[("area", "0.4 mm^2")]);
+    circuit.connect(&["source.outlet", "left.port", "right.port"]);
+    circuit.connect(&["right.port", "orifice.inlet"]).connect(&["orifice.outlet", "left.port"]);
+    circuit.drive("source.outlet.pressure", "gain.input").drive("gain.out", "source.flow");
+    circuit.plan().unwrap()
+}
+
+#[test]
+fn steps_taken_together_are_those_taken_one_by_one() {
+    let registry = registry();
+    for plan in [emptying(&registry, 1e-4), meeting(&registry)] {
+        let all_steps = |take: &dyn Fn(&mut State<f64>, &mut Tally)| {
+            let mut state = plan.initial.clone();
+            let mut tally = Tally::new(&plan, &mut state, true);
+            take(&mut state, &mut tally);
+            let verdict = Verdict::new(&plan, &mut state, &tally);
+            (format!("{state:?}"), format!("{verdict:?}"))
+        };
+        let together = all_steps(&|state, tally| {
+            for count in [1, 256, 0, 743] {
+                engine::steps(&plan, state, tally, count);
+            }
+        });
+        let one_by_one = all_steps(&|state, tally| {
+            (0..1000).for_each(|_| engine::step(&plan, state, tally, false));
+        });
+        assert_eq!(together, one_by_one);
+    }
+    let plan = meeting(&registry);
+    assert!(!plan.rates[0].junctions.is_empty() && !plan.rates[0].probes.is_empty());
 }
 
 /// Pressure drives the flow that raises it: grows by a factor per step until it leaves physics.

@@ -6,7 +6,7 @@
 //! relief valve may not have opened); that is seen when the step is followed. But one that does change
 //! cannot be, so that nothing is lost.
 
-use super::{Array, Layout, get, set};
+use super::{Array, Layout, get, long_history, set};
 use crate::engine;
 use crate::monitor::Tally;
 use crate::plan::Plan;
@@ -40,7 +40,7 @@ impl<'a> Trial<'a> {
         let mut state = start.clone();
         let tally = Tally::new(plan, &mut state, false);
         let changes = vec![false; layout.first(Array::Figures) as usize];
-        Self {
+        let mut trial = Self {
             plan,
             start,
             layout,
@@ -50,7 +50,13 @@ impl<'a> Trial<'a> {
             changing: Vec::new(),
             seen: 0,
             chance: 1,
+        };
+        // What only the engine sees may change whenever it likes.
+        let states = layout.first(Array::States);
+        for history in plan.variables.entries.iter().filter_map(long_history) {
+            history.for_each(|i| trial.note(states + i));
         }
+        trial
     }
 
     pub(super) fn changes(&self) -> &[bool] {
