@@ -10,7 +10,7 @@
 //! 2. A [`Step`] is made only from a record whose shape fits the component type (as many ports,
 //!    inputs, outputs and states as it declares) and after the reach was found to lie within the
 //!    state: by [`view`] for one component, by [`Kernel::run`] for a group, by [`Part::step`] for
-//!    the groups of a phase, by [`Bound::new`] for those of many steps.
+//!    the groups of a phase, by `Bound::new` for those of many steps.
 //! 3. A [`Step`] borrows the state mutably for as long as it lives, so that the arrays keep their
 //!    place and size and nobody else looks at them. It hands out references one at a time, each
 //!    bound to a borrow of the [`Step`] itself.
