@@ -322,7 +322,8 @@ pub fn step(plan: &Plan, state: &mut State<f64>, tally: &mut Tally, frozen: bool
     step_between(plan, state, tally, times, frozen, &mut AllAtOnce);
 }
 
-/// So many main steps. What is looked for in a step, and rarely there, is looked for once.
+/// So many main steps, each as [`step`] takes it. What is looked for in a step, and rarely there, is
+/// looked for once.
 pub fn steps(plan: &Plan, state: &mut State<f64>, tally: &mut Tally, count: u64) {
     let general = |state: &mut State<f64>, tally: &mut Tally| {
         for _ in 0..count {

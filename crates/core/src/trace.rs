@@ -654,7 +654,8 @@ impl Tape {
     }
 
     fn decide(&mut self, mask: Node, is_any: bool) -> bool {
-        // What comes is not used, but has to end: whoever waits for yes, or for no, is given it.
+        // What comes is not used. Where it is not left (see `answer`) it has to end: whoever waits for
+        // yes, or for no, is given it.
         if self.refusal.is_some() {
             self.says_yes = !self.says_yes;
             return self.says_yes;
@@ -1119,6 +1120,7 @@ fn follow_at<R>(
         (tape.refusal.take(), std::mem::take(path), std::mem::take(asked))
     });
     match (refusal, result) {
+        // After a refusal numbers mean nothing, nor does what becomes of them.
         (Some(why), _) => Err(why),
         (None, Ok(result)) => Ok((path, Followed { result, asked })),
         (None, Err(panic)) => resume_unwind(panic),
@@ -1511,6 +1513,56 @@ mod tests {
             });
             assert!(endless.is_err());
         }
+    }
+
+    /// Where programs are built to abort, nothing can be left by unwinding.
+    #[test]
+    fn who_was_refused_and_cannot_be_left_is_told_yes_and_no_in_turn() {
+        let [x, y] = inputs();
+        let mask = x.lt(y).0;
+        with(|tape| tape.refusal = Some("for a reason"));
+        let answers: Vec<bool> = (0..4).map(|_| with(|tape| tape.decide(mask, true))).collect();
+        assert_eq!(answers, [true, false, true, false]);
+        with(|tape| tape.refusal = None);
+    }
+
+    #[test]
+    fn every_operation_has_a_key_of_its_own() {
+        use Op::{
+            Add, And, Angle, Apart, Call, Constant, Div, Equal, Largest, Least, Less, LessEqual,
+            Load, Mul, Neg, Not, Or, Parameter, Power, Result, Select, Stamp, Sub, Time, Truth,
+            Where,
+        };
+        let mut all = vec![Stamp, Truth(false), Truth(true)];
+        for a in [0, 1, 7, Node::MAX] {
+            all.extend([Load(a), Parameter(a), Time(a), Result(a), Neg(a), Not(a)]);
+            all.push(Constant(u64::from(a)));
+            let functions =
+                [Function::Sqrt, Function::Abs, Function::Exp, Function::Ln, Function::Tanh];
+            all.extend(functions.map(|function| Call(function, a)));
+            all.push(Call(Function::Floor, a));
+            let named = [
+                Named::Sin,
+                Named::Cos,
+                Named::Atan,
+                Named::Sinh,
+                Named::Cosh,
+                Named::Log10,
+                Named::Ceil,
+                Named::Round,
+            ];
+            all.extend(named.map(|function| Call(Function::Named(function), a)));
+            for b in [0, 2, Node::MAX] {
+                all.extend([Add(a, b), Sub(a, b), Mul(a, b), Div(a, b), Power(a, b), Angle(a, b)]);
+                all.extend([Less(a, b), LessEqual(a, b), And(a, b), Or(a, b)]);
+                all.extend([Least(a, b), Largest(a, b), Equal(a, b), Apart(a, b)]);
+                all.extend([0, 3, Node::MAX].map(|c| Select(a, b, c)));
+                all.extend([0, 3, Node::MAX].map(|c| Where(a, b, c)));
+            }
+        }
+        let keys: HashSet<Key> = all.iter().map(|op| op.key()).collect();
+        let ops: HashSet<Op> = all.iter().copied().collect();
+        assert_eq!((keys.len(), ops.len()), (all.len(), all.len()));
     }
 
     #[test]

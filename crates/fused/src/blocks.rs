@@ -197,19 +197,18 @@ impl Ways<'_> {
         if (self.fixed)(node) {
             return 0;
         }
-        let inner = self.blocks.index_of(node).filter(|&inner| inner != block);
-        let way =
-            match inner.and_then(|inner| self.blocks.of(node)?.outside_of(node).zip(Some(inner))) {
-                Some((outside, inner)) => {
-                    let before = outside.iter().map(|&n| self.to(n, block, known)).max();
-                    before.unwrap_or(0) + self.through(inner)
-                }
-                None => {
-                    let op = self.ops[node as usize];
-                    let before = op.sources().map(|n| self.to(n, block, known)).max();
-                    before.unwrap_or(0) + (self.latency)(op)
-                }
-            };
+        let way = match self.blocks.index_of(node).filter(|&inner| inner != block) {
+            Some(inner) => {
+                let outside = self.blocks.blocks[inner].outside_of(node).unwrap_or_default();
+                let before = outside.iter().map(|&n| self.to(n, block, known)).max();
+                before.unwrap_or(0) + self.through(inner)
+            }
+            None => {
+                let op = self.ops[node as usize];
+                let before = op.sources().map(|n| self.to(n, block, known)).max();
+                before.unwrap_or(0) + (self.latency)(op)
+            }
+        };
         known.insert(node, way);
         way
     }

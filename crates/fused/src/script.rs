@@ -505,7 +505,7 @@ impl<'a> Writer<'a> {
             entry.users.extend(waits);
             if !entry.wanted.contains(&node) {
                 entry.wanted.push(node);
-                match self.outside(node) {
+                match self.block_of(node).and_then(|block| block.outside_of(node)) {
                     Some(outside) => waiting.extend(outside.iter().map(|&n| (n, Some(place)))),
                     None => waiting.extend(self.op(node).sources().map(|n| (n, Some(place)))),
                 }
@@ -575,11 +575,6 @@ impl<'a> Writer<'a> {
 
     fn block_of(&self, node: Node) -> Option<&Block> {
         self.blocks.of(node).filter(|_| self.in_step)
-    }
-
-    /// What a choice that is made in a block needs from outside.
-    fn outside(&self, node: Node) -> Option<&[Node]> {
-        self.block_of(node)?.outside_of(node)
     }
 
     /// What the numbers of a statement or block take once what they need is there.

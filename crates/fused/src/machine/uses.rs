@@ -111,41 +111,17 @@ impl Uses {
                 | Statement::InRow { node, .. } => needs(node),
             }
         }
-        let (begins, all) = by_node(program.ops.len(), &found);
-        Self { begins, all, ends }
-    }
-}
-
-/// Events by node, each once; those of a node are in order already. Where those of each begin, and all.
-fn by_node(nodes: usize, found: &[(Node, u32)]) -> (Vec<u32>, Vec<u32>) {
-    let mut ends = vec![0_u32; nodes + 1];
-    for &(node, _) in found {
-        ends[node as usize + 1] += 1;
-    }
-    for node in 0..nodes {
-        ends[node + 1] += ends[node];
-    }
-    let (mut all, mut begins) = (vec![0; found.len()], ends.clone());
-    // First each node's end moves from where it begins to where it ends.
-    for &(node, at) in found {
-        let place = &mut ends[node as usize];
-        all[*place as usize] = at;
-        *place += 1;
-    }
-    let mut kept = 0;
-    for node in 0..nodes {
-        let (begin, end) = (begins[node] as usize, ends[node] as usize);
-        begins[node] = kept;
-        for event in begin..end {
-            if event == begin || all[event] != all[event - 1] {
-                all[kept as usize] = all[event];
-                kept += 1;
-            }
+        found.sort_unstable();
+        found.dedup();
+        let mut begins = vec![0; program.ops.len() + 1];
+        for &(node, _) in &found {
+            begins[node as usize + 1] += 1;
         }
+        for node in 0..program.ops.len() {
+            begins[node + 1] += begins[node];
+        }
+        Self { begins, all: found.into_iter().map(|(_, at)| at).collect(), ends }
     }
-    begins[nodes] = kept;
-    all.truncate(kept as usize);
-    (begins, all)
 }
 
 /// What is there when a node is used: itself, or what a mask by jumps compares.
